@@ -97,6 +97,25 @@ def test_a_page_named_like_its_result_is_refused(write, capsys):
     refused(capsys, ["html", str(path), "-o", str(path)], path)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("a.samples.jsonl", "a.series.jsonl", "a.explain.json", "a.trace.json"),
+        *("a.json.journal", "a.json.journal.old"),
+    ],
+)
+def test_no_report_replaces_what_a_run_has_left_beside_its_result(write, capsys, name):
+    result, beside = write(make_document(), "a.json"), write("the samples", name)
+    other = write(make_document(), "b.json")
+    for words in (["html", result], ["html", other, result], ["timed", result]):
+        refused(capsys, [*map(str, words), "-o", str(beside)], beside)
+
+
+def test_samples_of_a_result_without_an_ending_are_not_replaced(write, capsys):
+    result, beside = write(make_document(), "run"), write("the samples", "run-samples.jsonl")
+    refused(capsys, ["timed", str(result), "-o", str(beside)], beside)
+
+
 def test_a_converted_file_does_not_replace_the_log(write, capsys):
     log = write("a log", "log.txt")
     refused(capsys, ["import", "--from=nccl-tests", str(log), "-o", str(log)], log)

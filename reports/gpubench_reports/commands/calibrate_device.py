@@ -45,6 +45,7 @@ def run(options: argparse.Namespace) -> None:
         print(by.pattern())
         return
     from gpubench_reports.common.files import require_output, write_atomically
+    from gpubench_reports.results.companions import with_companions
     from gpubench_reports.results.reader import read
 
     result = read(options.result)
@@ -53,7 +54,8 @@ def run(options: argparse.Namespace) -> None:
     found = calibration.calibrate(result, base, options.from_model, by)
     from gpubench_reports.pages.terminal.rules import print_calibration
 
-    require_output(out, [options.result])  # the base may be brought up to date in its place
+    # The base may be brought up to date in its place.
+    require_output(out, with_companions([options.result]))
     write_atomically(out, calibration.device_text(found, out.stem).encode())
     print_calibration(found, by.kept)
     print_paths([out])

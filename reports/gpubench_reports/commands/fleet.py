@@ -111,11 +111,12 @@ def _day(text: str) -> str:
 def _inputs(options: argparse.Namespace) -> list[Path]:
     from gpubench_reports.fleet.lake import is_lake
     from gpubench_reports.fleet.result_files import files_in
+    from gpubench_reports.results.companions import with_companions
 
     inputs = [] if options.inventory is None else [options.inventory]
     if is_lake(options.where):  # in the cloud perhaps: a page that is one of its files is not HTML
         return [*inputs, *Path(options.where).rglob("*.parquet")]
-    return [*inputs, *files_in(Path(options.where))]
+    return [*inputs, *with_companions(files_in(Path(options.where)))]
 
 
 def _read(options: argparse.Namespace, since: str) -> "Fleet":

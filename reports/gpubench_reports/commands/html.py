@@ -48,9 +48,10 @@ def run(options: argparse.Namespace) -> None:
     recorded = ranges_for(result, options.against)
     from gpubench_reports.common.files import require_output, write_atomically
     from gpubench_reports.pages.html import build as page_builder
+    from gpubench_reports.results.companions import with_companions
 
     path = options.out or page_builder.default_path(options.result)
-    read_too = [*options.others, *options.explained, *files_in(options.against)]
-    require_output(path, [options.result, *read_too])
+    results = [options.result, *options.others, *files_in(options.against)]
+    require_output(path, [*with_companions(results), *options.explained])
     write_atomically(path, page_builder.build(result, others, recorded, options.explained))
     print_paths([path])

@@ -20,9 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     from gpubench_reports.common.files import require_output, write_atomically
+    from gpubench_reports.results.companions import with_companions
     from gpubench_reports.results.importers import to_bytes
     from gpubench_reports.results.timed import timed
 
-    require_output(options.out, [options.result])
+    require_output(options.out, with_companions([options.result]))
     write_atomically(options.out, to_bytes(timed(options.result)))
     print_paths([options.out])

@@ -1,6 +1,9 @@
 """Where the files lie that a run writes next to its result file."""
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+_COMPANIONS = ("samples.jsonl", "series.jsonl", "explain.json")
 
 
 def companion_of(result: Path, what: str) -> Path:
@@ -9,3 +12,14 @@ def companion_of(result: Path, what: str) -> Path:
     if result.suffix == ".json":
         return result.with_suffix(f".{what}")
     return result.with_name(f"{result.name}-{what}")
+
+
+def with_companions(results: Iterable[Path]) -> Iterator[Path]:
+    """The result files and all that may lie next to them: the raw samples cannot be made again, so
+    that no report may replace them, whether it reads them or not."""
+    for result in results:
+        yield result
+        if result.name:  # a folder's ".." has no file beside it
+            yield from (companion_of(result, what) for what in _COMPANIONS)
+            yield result.with_suffix(".trace.json")
+            yield from (result.with_name(result.name + end) for end in (".journal", ".journal.old"))
