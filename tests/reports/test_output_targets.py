@@ -1,5 +1,6 @@
 """Where reports can be written: files, and what is none."""
 
+import io
 import os
 import stat
 import subprocess
@@ -38,6 +39,27 @@ def test_a_pipe_gets_the_content(tmp_path):
     reader.join(timeout=30)
     assert got == [b"page"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_who_waits_for_a_reader_says_so(tmp_path, monkeypatch):
+    pipe, said = tmp_path / "pipe", threading.Event()
+    os.mkfifo(pipe)
+    written = []
+
+    class Errors(io.StringIO):
+        def write(self, text: str, /) -> int:
+            written.append(text)
+            said.set()
+            return len(text)
+
+    monkeypatch.setattr(sys, "stderr", Errors())
+    writer = threading.Thread(target=write_atomically, args=(pipe, b"page"), daemon=True)
+    writer.start()
+    is_said = said.wait(timeout=10)
+    assert pipe.read_bytes() == b"page"  # also what lets the writer end
+    writer.join(timeout=30)
+    assert is_said
+    assert "".join(written) == f"gpubench: waiting until somebody reads the pipe '{pipe}'\n"
 
 
 def test_a_link_stays_and_what_it_leads_to_is_replaced(tmp_path):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.plain_text import clean
 
 _MOST_OF_A_PIPE = 1 << 30  # bytes
 _OF_THE_SHELL = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")  # <(command) and - too
@@ -148,7 +149,24 @@ def _opened_in_place(path: Path) -> IO[bytes] | None:
             if os.path.samestat(there, os.fstat(number)):
                 sys.stdout.flush()
                 return os.fdopen(os.dup(number), "wb")
+    if stat.S_ISFIFO(there.st_mode):
+        return _opened_pipe(path)
     return path.open("wb") if _is_special(path) else None
+
+
+def _opened_pipe(path: Path) -> IO[bytes]:
+    """A named pipe opens only once somebody reads it, which may never happen: says what it waits
+    for."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        said = f"gpubench: waiting until somebody reads the pipe '{clean(str(path))}'"
+        print(said, file=sys.stderr, flush=True)
+        return path.open("wb")
+    os.set_blocking(handle, True)
+    return os.fdopen(handle, "wb")
 
 
 def reason(error: OSError) -> str:
