@@ -49,6 +49,16 @@ def test_nights_begun_at_once_get_numbers_of_their_own(store: Store) -> None:
     assert sorted(numbers) == list(range(1, 33))
 
 
+def test_a_night_after_the_last_number_is_refused_and_the_others_are_read(store: Store) -> None:
+    put_night(store, {"a/b/n:1": 1e-4})
+    last = store.root / "nights" / MACHINE / ("9" * 15)
+    last.parent.joinpath("000001").rename(last)
+    with pytest.raises(ReportError, match="999999999999999: leaves no number for the next night"):
+        store.begin(MACHINE, {"began": "2026-01-01"}, {})
+    assert [night.path for night in store.nights(MACHINE)] == [last]
+    assert list(last.parent.iterdir()) == [last]
+
+
 def test_the_index_is_the_same_however_it_came_about(store: Store) -> None:
     grown = []
     for _ in range(4):

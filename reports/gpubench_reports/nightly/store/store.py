@@ -40,6 +40,7 @@ from gpubench_reports.results.checking import parse
 SCHEMA = 1
 KINDS = ("measured", "rehearsal")
 _NOT_RESULTS = ("plan.json", "done.json", "verdict.json")
+_MOST_DIGITS = 15  # of a night's number
 # A file that is younger than this and not yet what done.json says may still be on its way here.
 SETTLED_SECONDS = 60.0
 
@@ -250,7 +251,7 @@ class Store:
         except FileNotFoundError:
             return []
         for name in names:
-            if not re.fullmatch("[0-9]{1,15}", name):
+            if not re.fullmatch(f"[0-9]{{1,{_MOST_DIGITS}}}", name):
                 raise ReportError(folder / name, "its name is no number of a night: rename it")
         return [Night(machine, int(name), folder / name) for name in names]
 
@@ -277,6 +278,10 @@ class Store:
             number = 1 + max((night.number for night in self.nights(machine)), default=0)
             while True:
                 path = folder / f"{number:06d}"
+                if len(path.name) > _MOST_DIGITS:  # which nobody could read any more
+                    raise ReportError(
+                        folder / str(number - 1), "leaves no number for the next night: rename it"
+                    )
                 try:
                     made.rename(path)  # over a night it fails, since no night is empty
                     _sync_folder(folder)
