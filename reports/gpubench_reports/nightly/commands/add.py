@@ -8,7 +8,7 @@ from gpubench_reports.nightly.commands.arguments import (
     store_arguments,
     told_arguments,
 )
-from gpubench_reports.nightly.commands.shared import conclude, opened
+from gpubench_reports.nightly.commands.shared import conclude, opened, require_told
 
 NAME = "add"
 SUMMARY = "store result files as one night, and judge it"
@@ -24,7 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from gpubench_reports.nightly.nights.adding import add
+    from gpubench_reports.results.companions import with_companions
 
+    require_told(options, with_companions(options.results))
     store, index, settings = opened(options, create=True)
     aside = set(store.quarantined())
     with index:

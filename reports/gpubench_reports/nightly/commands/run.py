@@ -16,7 +16,14 @@ from gpubench_reports.nightly.commands.arguments import (
     store_arguments,
     told_arguments,
 )
-from gpubench_reports.nightly.commands.shared import conclude, opened, post, program_of, say
+from gpubench_reports.nightly.commands.shared import (
+    conclude,
+    opened,
+    post,
+    program_of,
+    require_told,
+    say,
+)
 
 if TYPE_CHECKING:
     from gpubench_reports.nightly.rule.settings import Settings
@@ -83,13 +90,15 @@ def measured(options: argparse.Namespace, until: int) -> int:
         raise CannotJudgeError(
             options.device, "modelled nights are no nights: --rehearsal is for trying this out"
         )
+    kind, _, named = options.device.partition(":")
+    require_told(options, [options.program, *([Path(named)] if kind == "model" else [])])
     if options.rehearsal_noise:
         device_file(options.device)
     if options.machine:
         machine_folder(options.machine)
     store, index, settings = opened(options, create=True)
-    named = settings.machine and machine_folder(settings.machine)
-    machine = named or folder_name(f"{socket.gethostname()}-{_short(options.device)}")
+    called = settings.machine and machine_folder(settings.machine)
+    machine = called or folder_name(f"{socket.gethostname()}-{_short(options.device)}")
     program = program_of(options, options.program, settings)
     aside = set(store.quarantined())
     with index:

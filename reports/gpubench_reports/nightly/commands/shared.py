@@ -57,6 +57,23 @@ def judged(options: argparse.Namespace) -> "tuple[Store, Settings, list[MachineS
     return store, settings, found
 
 
+def require_told(options: argparse.Namespace, inputs: Iterable[Path]) -> None:
+    """Proves that what is to be told of a night can be written, and replaces nothing that is read:
+    before there is a night. Raises ReportError."""
+    from gpubench_reports.common.files import require_output
+    from gpubench_reports.nightly.store.outputs import refuse_own
+
+    addresses = [webhook.file for webhook in options.webhook if webhook.file is not None]
+    inputs = [*inputs, *addresses]
+    for path in (options.junit, options.openmetrics):
+        if path is None:
+            continue
+        refuse_own(options.store, path)
+        # The first night makes the store's folder.
+        if options.store.exists() or path.parent.resolve() != options.store.resolve():
+            require_output(path, inputs)
+
+
 def program_of(options: argparse.Namespace, path: Path, settings: "Settings") -> "Program":
     from gpubench_reports.nightly.nights.running import Program
 

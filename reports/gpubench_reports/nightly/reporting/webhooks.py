@@ -31,6 +31,7 @@ class Webhook:
 
     kind: str
     url: str
+    file: Path | None = None  # where the URL was read
 
     @classmethod
     def parse(cls, text: str) -> "Webhook":
@@ -38,15 +39,16 @@ class Webhook:
         kind, _, place = text.partition(":")
         if kind not in _BODIES:
             raise ValueError(f"'{kind}:': a webhook begins with {', '.join(_BODIES)} and a colon")
-        if place.startswith("@"):
+        file = Path(place[1:]) if place.startswith("@") else None
+        if file is not None:
             try:
-                place = file_bytes(Path(place[1:])).decode("utf-8").strip()
+                place = file_bytes(file).decode("utf-8").strip()
             except (OSError, UnicodeError) as error:
                 why = getattr(error, "strerror", None) or "is no text"
-                raise ValueError(f"{place[1:]}: {why}") from None
+                raise ValueError(f"{file}: {why}") from None
         if not is_url(place):  # which is not shown: an address is a secret
             raise ValueError(f"{kind}: takes an address that begins with https:// or http://")
-        return cls(kind, place)
+        return cls(kind, place, file)
 
     def post(self, message: Message) -> None:
         """Raises ReportError if it does not arrive."""
