@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import os
+import stat
 import sys
 import time
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from .build import prepare
 from .course import Lab, LabError, all_labs, find, read_toml
 from .device import CUDA, MODEL, device_for, is_model
 from .grade import fresh_seed, grade
+from .outputs import require_output, written
 from .report import Report, Submission
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -134,33 +136,51 @@ def command_export(options: argparse.Namespace) -> int:
 def command_gradescope(options: argparse.Namespace) -> int:
     lab = find(ROOT, options.lab)
     submission = submission_in(options.submission)
+    require_output(options.results, options.submission, ROOT / "labs")
     device = device_for(lab, options.build, options.device)
     report = grade(lab, submission, options.build, device=device, seed=seed_of(options))
     options.results.parent.mkdir(parents=True, exist_ok=True)
-    options.results.write_text(json.dumps(show.as_gradescope(report), indent=2) + "\n")
+    with written(options.results) as file:
+        file.write(json.dumps(show.as_gradescope(report), indent=2) + "\n")
     return 0
 
 
 def command_class(options: argparse.Namespace) -> int:
     lab = find(ROOT, options.lab)
+    require_output(options.csv, options.folder, ROOT / "labs")
     device = device_for(lab, options.build, options.device)
     prepare(lab, options.build)
-    students = sorted(path for path in options.folder.iterdir() if path.is_dir())
+    # Whatever is no plain file was handed in as a folder, and gets a row.
+    students = sorted(
+        path for path in options.folder.iterdir() if not stat.S_ISREG(path.lstat().st_mode)
+    )
     if not students:
         raise LabError(f"{options.folder}: no folder in it; expected one per student")
-    with options.csv.open("w", newline="", encoding="utf-8") as file:
+    ungraded = 0
+    unheard: OSError | None = None  # whoever listened has gone: the table is made all the same
+    with written(options.csv) as file:
         table = csv.DictWriter(file, show.SUMMARY_COLUMNS)
         table.writeheader()
-        ungraded = 0
         for folder in students:
             name = os.fsencode(folder.name).decode("utf-8", "replace")
             row = graded_student(lab, folder, name, device, options)
             ungraded += "total" not in row
             table.writerow(row)
             file.flush()
-            told = show.points(row["total"]) if "total" in row else row["remark"]
-            print(f"{show.plain(name)}: {told}", flush=True)
+            worth = show.points(row["total"]) if "total" in row else row["remark"]
+            unheard = unheard or print_line(f"{show.one_line(name)}: {show.one_line(worth)}")
+    if unheard is not None:
+        raise unheard
     return 1 if ungraded else 0
+
+
+def print_line(line: str) -> OSError | None:
+    """Prints `line`; returns why that failed, where it did."""
+    try:
+        print(line, flush=True)
+    except OSError as error:
+        return error
+    return None
 
 
 def graded_student(
@@ -169,6 +189,8 @@ def graded_student(
     """A row of the table. Whatever is wrong with one student's files, the others have theirs."""
     if folder.is_symlink():
         return show.as_ungraded(name, lab.folder.name, "a link, and no folder of its own")
+    if not folder.is_dir():
+        return show.as_ungraded(name, lab.folder.name, "not a folder")
     try:
         report = grade(
             lab, submission_in(folder), options.build, device=device, seed=seed_of(options)

@@ -54,6 +54,11 @@ def plain(text: str) -> str:
 STARTS_FORMULA = tuple("=+-@\t\r" + "\uff1d\uff0b\uff0d\uff20" + "\ufe66\ufe62\ufe63\ufe6b")
 
 
+def one_line(text: str) -> str:
+    """The same without its ends of lines and tabs: a folder's name may hold any character."""
+    return plain(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def cell(text: str) -> str:
     """As a cell that no spreadsheet takes for a formula."""
     return plain(f"'{text}" if text.startswith(STARTS_FORMULA) else text)

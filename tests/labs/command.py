@@ -8,14 +8,32 @@ from pathlib import Path
 
 from .conftest import BUILD, ROOT
 
+ENVIRONMENT = {"PYTHONPATH": str(ROOT / "labs"), "PATH": "/usr/bin:/bin"}
+
+
+def _command(words: tuple[str, ...]) -> list[str]:
+    return [sys.executable, "-m", "checker", "--build", str(BUILD), *words]
+
 
 def cli(*words: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "checker", "--build", str(BUILD), *words],
+        _command(words),
         cwd=cwd,
-        env={"PYTHONPATH": str(ROOT / "labs"), "PATH": "/usr/bin:/bin"},
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
+    )
+
+
+def started(*words: str, out: int = subprocess.PIPE) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        _command(words),
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        stdin=subprocess.DEVNULL,
+        stdout=out,
+        stderr=subprocess.PIPE,
+        text=True,
     )

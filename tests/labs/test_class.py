@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from checker import show
 
-from .command import cli
+from .command import cli, started
 from .conftest import LABS
 
 LAB = LABS[0]
@@ -86,14 +86,21 @@ def test_a_class_is_graded_to_its_end(prepared: object, tmp_path: Path) -> None:
         spoil(submit(tmp_path / "class" / name))
     (tmp_path / "class" / "mallory").symlink_to(LAB.folder / "reference")
     (tmp_path / "class" / os.fsdecode(b"b\xffb")).mkdir()
+    (tmp_path / "class" / "loop").symlink_to("loop")
+    os.mkfifo(tmp_path / "class" / "pipe")
+    (tmp_path / "class" / "a\nb").mkdir()
+    (tmp_path / "class" / "read me first").touch()
     done = cli("class", LAB.number, str(tmp_path / "class"), "--csv", str(tmp_path / "class.csv"))
-    assert done.returncode == 1, done.stderr  # mallory has no grade
+    assert done.returncode == 1, done.stderr  # mallory has no grade, nor has what is no folder
     assert done.stderr == ""
     rows = {row["student"]: row for row in csv.DictReader((tmp_path / "class.csv").open())}
-    assert len(rows) == len(BROKEN) + 4
+    assert len(rows) == len(BROKEN) + 7
     assert rows["ada"]["total"] == "100.0"
     assert rows["zoe"]["total"] == "20.0"
-    assert (rows["mallory"]["total"], rows["mallory"]["remark"][:10]) == ("", "not graded")
+    for name in ("mallory", "loop", "pipe"):
+        assert (rows[name]["total"], rows[name]["remark"][:10]) == ("", "not graded"), name
+    assert len(done.stdout.splitlines()) == len(rows)
+    assert "a\\nb: 0" in done.stdout.splitlines()
     assert float(rows["b\N{REPLACEMENT CHARACTER}b"]["total"]) == 0
     for name, (_, words) in BROKEN.items():
         row = rows.get(name) or rows[f"'{name}"]
@@ -112,6 +119,97 @@ def test_gradescope_gets_its_file(prepared: object, tmp_path: Path) -> None:
     told = json.loads(results.read_text())
     assert told["score"] == 20
     assert "seed 7, run in " in told["output"]
+
+
+def class_of(tmp_path: Path, *names: str) -> Path:
+    """Submissions that take no time, since they do not get as far as the compiler."""
+    for name in names:
+        replaced("solution.cuh", b"asm")(submit(tmp_path / "class" / name))
+    return tmp_path / "class"
+
+
+@pytest.mark.parametrize("place", ["class/ada/answers.toml", "class/table.csv", "class/new.csv"])
+def test_a_table_does_not_lie_among_what_is_graded(tmp_path: Path, place: str) -> None:
+    folder, table = class_of(tmp_path, "ada"), tmp_path / place
+    (folder / "table.csv").write_text("mine")
+    before = table.read_bytes() if table.exists() else None
+    done = cli("class", LAB.number, str(folder), "--csv", str(table))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"scripts/lab: {table}: is in {folder}, whose files are read: choose another place\n"
+    )
+    assert (table.read_bytes() if table.exists() else None) == before
+
+
+@pytest.mark.parametrize("command", ["class", "gradescope"])
+def test_no_lab_is_replaced_by_grades(tmp_path: Path, command: str) -> None:
+    folder = class_of(tmp_path, "ada")
+    target = LAB.folder / "expected.json"
+    link, before = tmp_path / "link", target.read_bytes()
+    link.symlink_to(target)
+    words = [str(folder), "--csv", str(link)]
+    if command == "gradescope":
+        words = ["--submission", str(folder / "ada"), "--results", str(link)]
+    done = cli(command, LAB.number, *words)
+    assert (done.returncode, target.read_bytes()) == (2, before)
+    assert "whose files are read" in done.stderr
+
+
+def test_results_do_not_replace_a_submission(tmp_path: Path) -> None:
+    ada = class_of(tmp_path, "ada") / "ada"
+    target = ada / "answers.toml"
+    before = target.read_bytes()
+    done = cli("gradescope", LAB.number, "--submission", str(ada), "--results", str(target))
+    assert (done.returncode, target.read_bytes()) == (2, before)
+
+
+def test_a_class_that_is_killed_keeps_the_table_before_and_what_was_graded(
+    prepared: object, tmp_path: Path
+) -> None:
+    folder, table = class_of(tmp_path, "ada"), tmp_path / "table.csv"
+    submit(folder / "zoe")  # which takes seconds
+    table.write_text("of yesterday\n")
+    with started("class", LAB.number, str(folder), "--csv", str(table)) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline().startswith("ada: ")
+        child.kill()
+    assert table.read_text() == "of yesterday\n"
+    (part,) = tmp_path.glob("table.csv.part-*")
+    assert [row["student"] for row in csv.DictReader(part.open())] == ["ada"]
+
+
+def test_a_finished_table_replaces_the_one_before(tmp_path: Path) -> None:
+    folder, table = class_of(tmp_path, "ada"), tmp_path / "table.csv"
+    table.write_text("of yesterday\n" * 100)
+    table.chmod(0o600)
+    assert cli("class", LAB.number, str(folder), "--csv", str(table)).returncode == 0
+    assert [row["student"] for row in csv.DictReader(table.open())] == ["ada"]
+    assert table.stat().st_mode & 0o777 == 0o600
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["class", "table.csv"]
+
+
+def test_a_table_may_go_to_standard_output(tmp_path: Path) -> None:
+    done = cli("class", LAB.number, str(class_of(tmp_path, "ada")), "--csv", "/dev/stdout")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0].startswith("student,lab,total")
+    assert done.stdout.splitlines()[-1].startswith("ada: ")
+
+
+@pytest.mark.parametrize("reader", ["full", "gone"])
+def test_a_class_is_graded_to_its_end_though_nobody_listens(tmp_path: Path, reader: str) -> None:
+    folder, table = class_of(tmp_path, "ada", "bob", "zoe"), tmp_path / "table.csv"
+    if reader == "full":
+        out = os.open("/dev/full", os.O_WRONLY)
+    else:
+        end, out = os.pipe()
+        os.close(end)
+    with started("class", LAB.number, str(folder), "--csv", str(table), out=out) as child:
+        os.close(out)
+        errors = child.communicate(timeout=60)[1]
+    assert child.returncode == 2
+    why = "No space left on device" if reader == "full" else "Broken pipe"
+    assert errors == f"scripts/lab: standard output: {why}\n"
+    assert [row["student"] for row in csv.DictReader(table.open())] == ["ada", "bob", "zoe"]
 
 
 @pytest.mark.parametrize("text", ["a\x1b[31mred", "\r=1+1", "a\x00b"])
