@@ -19,6 +19,10 @@ class LabError(Exception):
     """One line for the user: what is wrong with a file, a flag or the machine."""
 
 
+class MachineError(LabError):
+    """This machine has not what a solution needs: nobody can say what that is worth."""
+
+
 @dataclass(frozen=True)
 class Prediction:
     """A question that is asked before any code is run; the answer is a number or one of a few

@@ -16,7 +16,7 @@ from typing import Any
 from . import box, policy
 from .build import CompileError, Look, Program, compile_solution, prepare
 from .counters import grade_counters
-from .course import Lab, LabError, Prediction, is_right, seals
+from .course import Lab, LabError, MachineError, Prediction, is_right, seals
 from .device import CUDA, MODEL, is_model
 from .report import Part, Report, Submission
 from .running import run_rows, traced
@@ -78,11 +78,7 @@ def grade(
             measured = run_on_gpu(lab, build, submission, here, device, seed, correctness, limits)
         if not correctness.is_right:
             return report
-        counters = report.part("counters")
-        try:
-            grade_counters(lab, program, here, model, seed, report.rows, counters)
-        except LabError as error:
-            counters.lines.append(str(error))
+        grade_counted(lab, program, here, model, report)
         if measured and lab.reference.exists():
             reference = run_reference(lab, build, here, device, seed, CUDA)
             time, worst = report.part("time"), no_marks_ratios(lab, model)
@@ -90,6 +86,16 @@ def grade(
         else:
             grade_modelled_time(lab, program, build, here, model, report)
     return report
+
+
+def grade_counted(lab: Lab, program: Program, here: Path, model: str, report: Report) -> None:
+    part = report.part("counters")
+    try:
+        grade_counters(lab, program, here, model, report.seed, report.rows, part)
+    except MachineError:
+        raise
+    except LabError as error:
+        part.lines.append(str(error))
 
 
 def grade_modelled_time(

@@ -19,12 +19,19 @@ from typing import Any
 from . import timeline
 from .box import Box
 from .build import Program
-from .course import LabError
+from .course import LabError, MachineError
 from .device import is_model
 from .sandbox import Ended, Limits, run
 
 # In the judge's words: harness/bench/row_end.hpp, bench.cpp.
 RIGHT, NONE_KEPT = "the results are right", "no results of it were kept"
+
+# The program's own words where the machine has not what it needs: harness/system/exit_code.cpp,
+# harness/program/program.cpp.
+OF_THE_MACHINE = (
+    "gpubench: not enough memory: ",
+    "gpubench: the stack may take only ",
+)
 
 
 @dataclass(frozen=True)
@@ -45,11 +52,18 @@ def _folder(here: Path) -> Iterator[Path]:
 def _run(
     program: Program, here: Path, device: str, seed: int, flags: tuple[str, ...], limits: Limits
 ) -> Ended:
+    """MachineError."""
     command = [str(program.path), f"--device={device}", f"--seed={seed}", *flags]
     if is_model(device):
         command.append(f"--keep_results={here / 'results'}")
     box = Box((program.path,), (here,), devices=not is_model(device))
-    return run(command, here, limits, box=box)
+    ended = run(command, here, limits, box=box)
+    if ended.is_starved and is_model(device):  # who waits for a GPU may sleep
+        raise MachineError(f"the solution {ended.why}")
+    for line in ended.stderr.splitlines():
+        if line.startswith(OF_THE_MACHINE):
+            raise MachineError(line.removeprefix("gpubench: "))
+    return ended
 
 
 def _rows_of(ended: Ended) -> dict[str, dict[str, Any]]:
@@ -69,8 +83,8 @@ def run_rows(
         ended = _run(program, folder, device, seed, flags, limits)
         if ended.why:
             return Ran({}, ended.why)
-        mark = "model device: "
         said = ended.stderr.strip().splitlines()
+        mark = "model device: "
         diagnoses = tuple(line.removeprefix(mark) for line in said if line.startswith(mark))
         try:
             rows = _rows_of(ended)

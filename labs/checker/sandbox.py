@@ -19,6 +19,10 @@ from pathlib import Path
 
 from .box import Box, boxed
 
+# Who has had less than this share of a processor when its time is up is given more, up to so many
+# times its time: a busy machine is not a loop without an end.
+_LEAST_SHARE, _PATIENCE = 1 / 3, 4
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -36,6 +40,7 @@ class Ended:
     stdout: str
     stderr: str
     why: str
+    is_starved: bool = False  # the time was up, and it had had next to no processor
 
 
 def _children(pid: int) -> Iterator[int]:
@@ -54,13 +59,41 @@ def _resident_bytes(pid: int) -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def _watched(child: subprocess.Popen[bytes], limits: Limits) -> tuple[str, str, str]:
-    """What it writes until it ends, on both streams, and which limit ended it."""
+def _processor_seconds(pid: int) -> float:
+    """What it, its children and those of them that are gone have used."""
+    ticks = 0
+    for process in _children(pid):
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            # The name in brackets may hold anything, also brackets and blanks.
+            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _overdue(pid: int, limits: Limits, elapsed: float) -> tuple[str, bool]:
+    """Why it has had enough time, if it has, and whether the machine gave it none."""
+    if elapsed <= limits.seconds:
+        return "", False
+    used = _processor_seconds(pid)
+    if used >= limits.seconds * _LEAST_SHARE:
+        return f"did not end within {limits.seconds:g} s: is there a loop without an end?", False
+    if elapsed <= limits.seconds * _PATIENCE:
+        return "", False
+    why = (
+        f"had {used:.1f} s of a processor's time in {elapsed:.3g} s: the machine is too busy, or "
+        "it waits for what does not happen"
+    )
+    return why, True
+
+
+def _watched(child: subprocess.Popen[bytes], limits: Limits) -> tuple[str, str, str, bool]:
+    """What it writes until it ends, on both streams, which limit ended it, and whether that is the
+    machine's fault."""
     assert child.stdout is not None
     assert child.stderr is not None
     streams = {child.stdout.fileno(): bytearray(), child.stderr.fileno(): bytearray()}
-    deadline = time.monotonic() + limits.seconds
-    why = ""
+    began = time.monotonic()
+    why, is_starved = "", False
     with selectors.DefaultSelector() as selector:
         for descriptor in streams:
             selector.register(descriptor, selectors.EVENT_READ)
@@ -73,16 +106,17 @@ def _watched(child: subprocess.Popen[bytes], limits: Limits) -> tuple[str, str, 
                     streams[key.fd] += chunk
                 else:
                     selector.unregister(key.fd)
-            if time.monotonic() > deadline:
-                why = f"did not end within {limits.seconds:g} s: is there a loop without an end?"
-            elif sum(map(len, streams.values())) > limits.output_bytes:
+            why, is_starved = _overdue(child.pid, limits, time.monotonic() - began)
+            if why:
+                break
+            if sum(map(len, streams.values())) > limits.output_bytes:
                 why = f"wrote more than {limits.output_bytes >> 20} MiB of output"
             elif _resident_bytes(child.pid) > limits.memory_bytes:
                 why = f"took more than {limits.memory_bytes >> 30} GiB of memory"
     out, err = (
         streams[s.fileno()].decode("utf-8", "replace") for s in (child.stdout, child.stderr)
     )
-    return out, err, why
+    return out, err, why, is_starved
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
@@ -124,7 +158,7 @@ def run(
             pass_fds=descriptors,
         )
         try:
-            out, err, why = _watched(child, limits)
+            out, err, why, is_starved = _watched(child, limits)
         finally:
             _end(child)
     code = child.returncode
@@ -133,4 +167,4 @@ def run(
     if not why and code < 0:
         with contextlib.suppress(ValueError):
             why = f"was ended by {signal.Signals(-code).name}"
-    return Ended(code, out, err, why)
+    return Ended(code, out, err, why, is_starved)

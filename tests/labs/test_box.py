@@ -60,7 +60,10 @@ def test_nothing_of_it_is_left(kind: str, tmp_path: Path) -> None:
 
 
 def test_who_closes_its_output_is_not_waited_for(kind: str, tmp_path: Path) -> None:
-    assert "did not end" in shell(tmp_path, "exec >&- 2>&-; sleep 60", seconds=1).why
+    assert (
+        "the machine is too busy, or it waits"
+        in shell(tmp_path, "exec >&- 2>&-; sleep 60", seconds=1).why
+    )
 
 
 def test_it_can_trace_nobody_and_make_no_namespaces(tmp_path: Path) -> None:

@@ -20,7 +20,17 @@ def test_who_loops_for_ever_loses_only_itself(tmp_path: Path) -> None:
 
 
 def test_who_sleeps_is_not_waited_for_either(tmp_path: Path) -> None:
-    assert "did not end" in python(tmp_path, "import time; time.sleep(60)", seconds=0.5)
+    said = python(tmp_path, "import time; time.sleep(60)", seconds=0.5)
+    assert "of a processor's time in 2" in said
+    assert "the machine is too busy, or it waits" in said
+
+
+def test_who_has_had_no_processor_is_told_from_who_loops(tmp_path: Path) -> None:
+    # A child's time counts, also of one that is gone.
+    child = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'while True: pass'])"
+    for code, is_starved in (("import time; time.sleep(60)", True), (child, False)):
+        ended = run([sys.executable, "-c", code], tmp_path, Limits(seconds=1.5))
+        assert ended.is_starved == is_starved, ended.why
 
 
 def test_memory_is_limited(tmp_path: Path) -> None:
