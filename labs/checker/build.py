@@ -5,15 +5,16 @@ from __future__ import annotations
 import shlex
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
 from .box import Box
-from .course import Lab, LabError
+from .course import Lab, LabError, MachineError
 from .guarded import UnguardedError, guarded
 from .policy import ForbiddenError
 from .sandbox import Limits, run
+from .tools import tool
 
 
 class CompileError(Exception):
@@ -24,6 +25,9 @@ Look = Callable[[Path], None]
 
 # What says that a unit is compiled for guarded.py to read (labs.cmake).
 PLAIN = "-fno-jump-tables"
+# What guarded.py reads here, outside of any box. The references make a quarter of a MiB at most.
+MOST_ASSEMBLY_BYTES = 8 << 20
+_MOST_MESSAGES, _MOST_CHARACTERS = 12, 400  # a message may hold a word of any size
 
 
 @dataclass(frozen=True)
@@ -112,9 +116,16 @@ def _compiled(
     box = Box((*_readable(lab, words), solution.parent), (into,))
     # Paths in the commands that ninja runs are relative to the build folder.
     words = [str(build / word) if (build / word).is_file() else word for word in words]
-    done = run(words, into, Limits(seconds=60, memory_bytes=2 << 30), box=box)
+    limits = Limits(seconds=60, memory_bytes=2 << 30)
+    if "-S" in words:
+        limits = replace(limits, file_bytes=MOST_ASSEMBLY_BYTES)
+    done = run(words, into, limits, box=box)
+    if done.is_starved:
+        raise MachineError(f"the compiler {done.why}")
     if done.why:
         raise CompileError(f"the compiler {done.why}")
+    if done.returncode != 0 and "File size limit exceeded" in done.stderr:
+        raise CompileError(f"its machine code takes more than {limits.file_bytes >> 20} MiB")
     if done.returncode != 0:
         raise CompileError("\n".join(plain_messages(done.stderr, solution)))
     # A parameter that a solution has no use for is the skeleton's doing.
@@ -129,12 +140,14 @@ def _assemble(text: str, unit: Path, compiler: str) -> bool:
     source = unit.with_suffix(".s")
     source.write_text(text, encoding="utf-8", errors="surrogateescape")
     words = [compiler, "-c", str(source), "-o", str(unit)]
-    return subprocess.run(words, capture_output=True, check=False).returncode == 0
+    return tool(words).returncode == 0
 
 
 def _guard(assembly: Path, unit: Path, compiler: str) -> dict[str, list[str]]:
     """Makes the object of the assembly, without what could harm, and returns the numbers that it
     hands over. ForbiddenError."""
+    if assembly.stat().st_size > MOST_ASSEMBLY_BYTES:
+        raise ForbiddenError(f"has more than {MOST_ASSEMBLY_BYTES >> 20} MiB of machine code")
     try:
         text, numbers = guarded(assembly.read_text(encoding="utf-8", errors="surrogateescape"))
     except UnguardedError as error:
@@ -146,9 +159,9 @@ def _guard(assembly: Path, unit: Path, compiler: str) -> dict[str, list[str]]:
 
 def _link(words: list[str], build: Path, program: Path) -> None:
     words[words.index("-o") + 1] = str(program)
-    linked = subprocess.run(words, cwd=build, capture_output=True, text=True, check=False)
+    linked = tool(words, folder=build)
     if linked.returncode != 0:
-        raise CompileError(linked.stderr.strip())
+        raise CompileError("\n".join(_shown(linked.stderr.strip().splitlines())))
 
 
 def _judge(lab: Lab, build: Path, into: Path, numbers: dict[str, list[str]], compiler: str) -> Path:
@@ -207,4 +220,9 @@ def plain_messages(text: str, solution: Path) -> list[str]:
     lines = text.strip().replace(str(solution), solution.name).splitlines()
     errors = [line for line in lines if " error: " in line]
     own = [line for line in lines if line.startswith(solution.name) and line not in errors]
-    return (errors + own or lines)[:12]
+    return _shown(errors + own or lines)
+
+
+def _shown(lines: list[str]) -> list[str]:
+    shown = lines[:_MOST_MESSAGES]
+    return [x if len(x) <= _MOST_CHARACTERS else f"{x[:_MOST_CHARACTERS]}..." for x in shown]

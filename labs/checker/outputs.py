@@ -33,7 +33,7 @@ def _is_written_in_place(path: Path) -> bool:
 
 
 def _mode_of(path: Path) -> int:
-    """Of what is there, else what a new file gets."""
+    """The permissions of what is there, else those of a new file."""
     try:
         return stat.S_IMODE(path.stat().st_mode)
     except OSError:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import re
 import stat
-import subprocess
 from pathlib import Path
 
 from . import source
 from .course import Lab
+from .tools import output_of
 
 MOST_SOURCE_BYTES = 256 << 10
 
@@ -88,25 +88,16 @@ def source_faults(lab: Lab, solution: Path) -> tuple[str, list[str]]:
 
 def look_at(lab: Lab, unit: Path) -> None:
     """ForbiddenError: the unit calls what it must not, or has code that would run by itself."""
-    listed = subprocess.run(
-        ["nm", "--undefined-only", "--format=posix", str(unit)],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    listed = output_of(["nm", "--undefined-only", "--format=posix", str(unit)])
     names = [line.split()[0].removeprefix("gpubench_guarded_") for line in listed.splitlines()]
-    demangled = subprocess.run(
-        ["c++filt"], input="\n".join(names), capture_output=True, text=True, check=True
-    ).stdout.splitlines()
+    demangled = output_of(["c++filt"], "\n".join(names)).splitlines()
     faults = []
     for clear in demangled:
         plain = clear.split("(")[0]
         if ALLOWED.fullmatch(plain) or plain in lab.host_code:
             continue
         faults.append(f"calls {plain}, which this lab does not allow")
-    sections = subprocess.run(
-        ["objdump", "--section-headers", str(unit)], capture_output=True, text=True, check=True
-    ).stdout
+    sections = output_of(["objdump", "--section-headers", str(unit)])
     # The instrumentation itself has one, with this priority behind its name.
     if re.search(r"\.(init_array|ctors|preinit_array|fini_array)(?!\.00099)\S*\s", sections):
         faults.append("has code that runs before the checker does: a global that is computed")

@@ -11,13 +11,13 @@ from .conftest import BUILD, ROOT
 ENVIRONMENT = {"PYTHONPATH": str(ROOT / "labs"), "PATH": "/usr/bin:/bin"}
 
 
-def _command(words: tuple[str, ...]) -> list[str]:
+def command_of(*words: str) -> list[str]:
     return [sys.executable, "-m", "checker", "--build", str(BUILD), *words]
 
 
 def cli(*words: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        _command(words),
+        command_of(*words),
         cwd=cwd,
         env=ENVIRONMENT,
         capture_output=True,
@@ -29,7 +29,7 @@ def cli(*words: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
 
 def started(*words: str, out: int = subprocess.PIPE) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        _command(words),
+        command_of(*words),
         cwd=ROOT,
         env=ENVIRONMENT,
         stdin=subprocess.DEVNULL,

@@ -1,0 +1,102 @@
+"""What this machine lacks is nobody's fault, and what a compiler makes is bounded."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+from pathlib import Path
+
+import pytest
+from checker import build, running, tools
+from checker.build import CompileError, Program, compile_solution, plain_messages
+from checker.course import LabError, MachineError
+from checker.policy import ForbiddenError
+from checker.sandbox import Ended
+
+from .command import ENVIRONMENT, command_of
+from .conftest import BUILD, LABS
+from .test_class import submit
+
+LAB = LABS[0]
+
+
+def test_a_machine_without_memory_grades_nobody(prepared: object, tmp_path: Path) -> None:
+    submit(tmp_path / "class" / "ada")
+    table = tmp_path / "table.csv"
+    words = command_of("class", LAB.number, str(tmp_path / "class"), "--csv", str(table))
+    done = subprocess.run(
+        ["bash", "-c", 'ulimit -v 12000000; exec "$@"', "bash", *words],
+        env=ENVIRONMENT,
+        cwd=LAB.folder.parents[1],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (1, ""), done.stdout
+    (row,) = csv.DictReader(table.open())
+    assert row["total"] == ""
+    assert row["remark"].startswith("not graded: not enough memory: the machine")
+
+
+@pytest.mark.parametrize(
+    "ended",
+    [
+        Ended(-9, "", "", "had 0.1 s of a processor's time in 20 s", is_starved=True),
+        Ended(2, "", "gpubench: the stack may take only 64 KiB, and 256 KiB are needed\n", ""),
+    ],
+)
+def test_what_the_machine_lacks_is_no_result(ended: Ended, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(running, "run", lambda *_, **__: ended)
+    program = Program(tmp_path / "lab", tmp_path / "unit.o")
+    with pytest.raises(MachineError):
+        running.run_rows(program, tmp_path, "model:h200-sxm", 7)
+
+
+LARGE = """
+struct Table {
+  int v[1 << 20];
+  constexpr Table() : v() {
+    for (int i = 0; i < 1024; ++i) {
+      for (int j = 0; j < 1024; ++j) v[i * 1024 + j] = (i ^ j) + 1000000;
+    }
+  }
+};
+extern const Table table;
+constexpr Table table{};
+"""
+
+
+def test_a_solution_of_endless_machine_code_is_not_read(prepared: object, tmp_path: Path) -> None:
+    solution = tmp_path / "solution.cuh"
+    solution.write_text(LAB.reference.read_text() + LARGE)
+    (tmp_path / "made").mkdir()
+    with pytest.raises(CompileError, match="its machine code takes more than 8 MiB"):
+        compile_solution(LAB, BUILD, solution, tmp_path / "made")
+
+
+def test_assembly_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch) -> None:
+    assembly = tmp_path / "solution.s"
+    with assembly.open("wb") as file:
+        file.truncate(build.MOST_ASSEMBLY_BYTES + 1)
+    monkeypatch.setattr(build, "guarded", lambda _: pytest.fail("it was read"))
+    with pytest.raises(ForbiddenError, match="more than 8 MiB of machine code"):
+        build._guard(assembly, tmp_path / "unit.o", "g++")
+
+
+def test_a_tool_that_does_not_end_is_ended(monkeypatch) -> None:
+    monkeypatch.setattr(tools, "_SECONDS", 0.2)
+    with pytest.raises(LabError, match="sleep did not end within"):
+        tools.tool(["sleep", "60"])
+
+
+def test_a_tool_that_fails_has_not_found_nothing() -> None:
+    with pytest.raises(LabError, match="nm: "):
+        tools.output_of(["nm", "/nonexistent.o"])
+
+
+def test_a_message_of_the_compiler_has_an_end(tmp_path: Path) -> None:
+    solution = tmp_path / "solution.cuh"
+    (line,) = plain_messages(f"{solution}:1:1: error: {'x' * 200_000}", solution)
+    assert line.startswith("solution.cuh:1:1: error: xxx")
+    assert len(line) < 500
