@@ -191,6 +191,7 @@ ChosenAxis parse_axis(const std::string& text) {
   }
   ChosenAxis chosen{text, path[0], path[1], path[2], {}};
   for (const std::string& item : split(text.substr(equals + 1), ',')) {
+    if (item.empty()) refuse(text, "there is no value before one of its commas");
     if (item.find(':') != std::string::npos) {
       add_range(chosen.values, item, text);
     } else if (const auto value = number(item)) {

@@ -199,8 +199,12 @@ Flags benchmark_flags(Options& o) {
            {{"ns", {"ns", 1e9}}, {"us", {"us", 1e6}}, {"ms", {"ms", 1e3}}, {"s", {"s", 1}}})},
       {"benchmark_repetitions",
        [&o](auto& f, auto& v) {
+         constexpr int most_repetitions = 1000;  // each row is kept in memory as often
          o.repetitions = number<int>(f, v);
-         if (o.repetitions < 1) throw UsageError("--" + f + "='" + v + "': must be >= 1");
+         if (o.repetitions < 1 || o.repetitions > most_repetitions) {
+           throw UsageError("--" + f + "='" + v + "': must be from 1 to " +
+                            std::to_string(most_repetitions));
+         }
          o.rest.push_back("--" + f + "=" + v);
        }},
       {"benchmark_report_aggregates_only", sets(o.report_aggregates_only)},

@@ -54,6 +54,8 @@ def test_a_row_of_ones_own_can_be_explained() -> None:
         ("coalescing/strided_read/strid=3", "no axis of the kernel is called 'strid'"),
         ("coalescing/strided_raed/stride=3", "did you mean coalescing/strided_read?"),
         ("coalescing/strided_read/stride=9:3", "'9:3' must be LOW:HIGH"),
+        ("coalescing/strided_read/stride=3,,5", "there is no value before one of its commas"),
+        ("coalescing/strided_read/stride=,3", "there is no value before one of its commas"),
     ],
 )
 def test_a_value_that_a_kernel_cannot_take_is_one_clear_line(axis: str, said: str) -> None:

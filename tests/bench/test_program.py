@@ -269,6 +269,7 @@ def test_help_version_and_devices_read_well() -> None:
         (["--trace=/tmp/x.samples.jsonl", "--benchmark_out=/tmp/x.json"], "x.samples.jsonl"),
         (["--benchmark_min_time=-1"], "-1"),
         (["--benchmark_repetitions=0"], "--benchmark_repetitions='0'"),
+        (["--benchmark_repetitions=1001"], "'1001': must be from 1 to 1000"),
         (["--benchmark_time_unit=hours"], "hours"),
         (["--benchmark_context=rack"], "rack"),
         (["--benchmark_context=device=x"], "'device'"),
