@@ -174,7 +174,9 @@ void Journal::begin(const ordered_json& run) {
   }
   run_ = run;
   run_["journal"] = journal_version;
-  if (!write(run_)) cannot_write(path_);
+  if (write(run_)) return;
+  if (is_file()) cannot_write(path_);
+  throw UsageError("cannot keep rows in memory: " + system_reason());
 }
 
 // Leaves the file's end where the next line belongs: what a kill has cut off goes.

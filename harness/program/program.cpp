@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -193,6 +194,7 @@ void check_stack() {
 }  // namespace
 
 int run_program(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit fails, and is told of
   ProcessGroup::start();
   const Options options = parse_options(argc, argv);
   if (answer_at_once(options)) return 0;
