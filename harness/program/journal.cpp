@@ -107,6 +107,10 @@ std::filesystem::path Journal::path_of(const std::filesystem::path& result_file)
   return behind_links(result_file).string() + ".journal";
 }
 
+std::filesystem::path Journal::set_aside(const std::filesystem::path& journal) {
+  return journal.string() + ".old";
+}
+
 Journal Journal::open(const std::filesystem::path& result_file) {
   const std::filesystem::path path = path_of(result_file);
   return {path, opened(path, O_CREAT)};
@@ -160,7 +164,7 @@ void Journal::begin(const ordered_json& run) {
     is_foreign = true;
   }
   if (is_foreign || (!rows_.empty() && !is_closed_)) {
-    const std::string old = path_.string() + ".old";
+    const std::string old = set_aside(path_).string();
     write_file(old, old_text);
     std::cerr << "gpubench: an interrupted run left rows in " << path_.string() << ", which is now "
               << old << '\n';

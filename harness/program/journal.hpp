@@ -21,6 +21,8 @@ class Journal {
   // Behind a symbolic link, beside the file that the link leads to: by whatever name two runs call
   // one file, they meet here.
   static std::filesystem::path path_of(const std::filesystem::path& result_file);
+  // Where begin() puts what is in this journal.
+  static std::filesystem::path set_aside(const std::filesystem::path& journal);
 
   // The one of this result file, made where there is none. UsageError: another run holds it, or one
   // whose samples have the same name, or it cannot be written.

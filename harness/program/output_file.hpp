@@ -25,6 +25,7 @@ std::filesystem::path companion_of(const std::filesystem::path& result_file, con
 inline constexpr const char* samples_file = "samples.jsonl";
 inline constexpr const char* series_file = "series.jsonl";
 inline constexpr const char* explain_file = "explain.json";
+inline constexpr const char* trace_file = "trace.json";  // where scripts/bench asks for one
 
 // UsageError with the path and errno in words.
 [[noreturn]] void cannot_write(const std::filesystem::path& path);

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -14,8 +15,12 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
 #include <vector>
 
+#include "harness/devices/device.hpp"
 #include "harness/program/choose_rows.hpp"
 #include "harness/program/device_list.hpp"
 #include "harness/program/isolation.hpp"
@@ -92,19 +97,96 @@ void start_benchmark(const Options& options, const char* executable) {
   }
 }
 
-// A result file of such a name would be what another run writes beside its own.
-void check_is_no_companion(const std::string& out) {
+constexpr std::array beside_result{samples_file, series_file, explain_file};
+
+// A flag that names a file to write, and all files that are written for it; none where it names
+// what is written in place.
+struct WrittenFiles {
+  std::string flag, name;
+  std::vector<std::filesystem::path> files;
+};
+
+std::string flag_of(const WrittenFiles& output) { return output.flag + "='" + output.name + "'"; }
+
+WrittenFiles result_files(const Options& options) {
+  WrittenFiles output{options.resumed.empty() ? "--benchmark_out" : "--resume", options.out, {}};
+  if (options.out.empty() || is_written_in_place(options.out)) return output;
+  const std::filesystem::path journal = Journal::path_of(options.out);
+  output.files = {options.out, journal, Journal::set_aside(journal)};
+  for (const char* what : beside_result) output.files.push_back(companion_of(options.out, what));
+  return output;
+}
+
+WrittenFiles trace_files(const Options& options) {
+  WrittenFiles output{"--trace", options.trace, {}};
+  if (!options.trace.empty() && !is_written_in_place(options.trace)) output.files = {options.trace};
+  return output;
+}
+
+// Each file that the run reads, and the flag that names it.
+std::vector<std::pair<std::string, std::filesystem::path>> files_read(const Options& options) {
+  std::vector<std::pair<std::string, std::filesystem::path>> inputs;
+  if (!options.conditions.empty()) inputs.emplace_back("--conditions", options.conditions);
+  constexpr std::string_view model = "model:";
+  if (options.device.starts_with(model)) {
+    const std::string device = options.device.substr(model.size());
+    if (std::ranges::count(known_devices(), device) == 0) inputs.emplace_back("--device", device);
+  }
+  return inputs;
+}
+
+void check_replaces_no_input(const WrittenFiles& output, const Options& options) {
+  for (const auto& [flag, input] : files_read(options)) {
+    std::error_code error;
+    if (!std::filesystem::exists(input, error)) continue;
+    for (const std::filesystem::path& file : output.files) {
+      if (!are_same_file(file, input)) continue;
+      throw UsageError("'" + input.string() + "' is read here, by " + flag + ": " +
+                       flag_of(output) + " would replace it");
+    }
+  }
+}
+
+// `others`: of what may lie beside another result file, besides what its run writes.
+void check_is_no_companion(const WrittenFiles& output, const std::vector<const char*>& others) {
+  if (output.files.empty()) return;
   std::vector<std::string> endings{".journal", ".journal.old"};
-  for (const char* what : {samples_file, series_file, explain_file}) {
+  const auto add = [&](const char* what) {
     endings.push_back(std::string(".") + what);
     endings.push_back(std::string("-") + what);
-  }
-  const std::string file = behind_links(out).string();
+  };
+  std::ranges::for_each(beside_result, add);
+  std::ranges::for_each(others, add);
+  const std::string file = behind_links(output.name).string();
   const auto taken = std::ranges::find_if(
       endings, [&](const std::string& ending) { return file.ends_with(ending); });
   if (taken == endings.end()) return;
-  throw UsageError("--benchmark_out='" + out + "': a name that ends in '" + *taken +
+  throw UsageError(flag_of(output) + ": a name that ends in '" + *taken +
                    "' is for what lies beside another result file");
+}
+
+// A run that is under way, or that was broken off, has its journal beside its result file.
+void check_is_no_result(const WrittenFiles& trace) {
+  if (trace.files.empty()) return;
+  const std::filesystem::path journal = Journal::path_of(trace.name);
+  std::error_code error;
+  if (!std::filesystem::exists(std::filesystem::symlink_status(journal, error))) return;
+  throw UsageError(flag_of(trace) + ": it is the result file of a run whose rows are in '" +
+                   journal.string() + "'");
+}
+
+// A file of this run must not take the place of one that it reads, of another of its own, or of one
+// of another run's.
+void check_output_names(const Options& options) {
+  const WrittenFiles result = result_files(options), trace = trace_files(options);
+  for (const WrittenFiles* output : {&result, &trace}) check_replaces_no_input(*output, options);
+  check_is_no_companion(result, {trace_file});
+  for (const std::filesystem::path& file : result.files) {
+    if (trace.files.empty() || !are_same_file(file, options.trace)) continue;
+    throw UsageError(flag_of(trace) + " is a file that " + result.flag + " writes");
+  }
+  check_is_no_companion(trace, {});
+  check_is_no_result(trace);
 }
 
 // The first of several processes speaks and writes.
@@ -117,19 +199,8 @@ void prepare_output(const Options& options) {
     for (const std::string& file : {options.out, options.trace}) {
       if (!file.empty()) check_writable(file);
     }
-    if (!options.out.empty() && !is_written_in_place(options.out)) {
-      check_is_no_companion(options.out);
-    }
   }
-  if (options.out.empty() || options.trace.empty() || is_written_in_place(options.trace)) return;
-  std::vector<std::filesystem::path> written{options.out, Journal::path_of(options.out)};
-  for (const char* what : {samples_file, series_file, explain_file}) {
-    written.push_back(companion_of(options.out, what));
-  }
-  for (const std::filesystem::path& file : written) {
-    if (!are_same_file(file, options.trace)) continue;
-    throw UsageError("--trace='" + options.trace + "' is a file that --benchmark_out writes");
-  }
+  check_output_names(options);
 }
 
 // Absent: of a run in one process that writes no file, or is not the first of several.

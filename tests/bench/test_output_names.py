@@ -1,0 +1,105 @@
+"""No run takes the place of a file that it reads, nor of what another run needs."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from .conftest import ROOT, run
+
+MODEL = "--device=model:h200-sxm"
+ROW = "--benchmark_filter=^bank_conflicts/strided/bytes:4/stride:1$"
+DEVICE = ROOT / "harness/devices/h200-sxm.json"
+CONDITIONS = ROOT / "tests/data/conditions/kind.json"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def refused(folder: Path, *flags: str) -> str:
+    """The one line that is said; no file has changed."""
+    before = contents(folder)
+    done = run(ROW, *flags)
+    assert done.returncode == 2, done.stderr
+    [line] = done.stderr.splitlines()
+    assert contents(folder) == before
+    return line
+
+
+@pytest.mark.parametrize(
+    ("source", "read_by", "name", "written_by"),
+    [
+        (DEVICE, "--device=model:", "own.json", "--benchmark_out=own.json"),
+        (DEVICE, "--device=model:", "own.json", "--benchmark_out=link.json"),
+        (DEVICE, "--device=model:", "own.json", "--benchmark_out=./other/../own.json"),
+        (DEVICE, "--device=model:", "own.json", "--trace=own.json"),
+        (DEVICE, "--device=model:", "./own.explain.json", "--benchmark_out=own.json"),
+        (DEVICE, "--device=model:", "./own.series.jsonl", "--benchmark_out=own.json"),
+        (DEVICE, "--device=model:", "./own.json.journal", "--benchmark_out=own.json"),
+        (DEVICE, "--device=model:", "./own.json.journal.old", "--benchmark_out=own.json"),
+        (CONDITIONS, "--conditions=", "own.json", "--benchmark_out=own.json"),
+        (CONDITIONS, "--conditions=", "own.json", "--trace=link.json"),
+        (CONDITIONS, "--conditions=", "own.samples.jsonl", "--benchmark_out=own.json"),
+        (CONDITIONS, "--conditions=", "own.json", "--resume=own.json"),
+    ],
+)
+def test_no_output_takes_the_place_of_an_input(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    source: Path,
+    read_by: str,
+    name: str,
+    written_by: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copyfile(source, name)
+    Path("link.json").symlink_to("own.json")
+    before = Path(name).read_bytes()
+    Path("other").mkdir()
+    done = run(ROW, *([] if "device" in read_by else [MODEL]), read_by + name, written_by)
+    assert done.returncode == 2, done.stderr
+    flag, out = written_by.split("=")
+    reader = read_by.split("=")[0]
+    assert done.stderr == (
+        f"gpubench: '{name}' is read here, by {reader}: {flag}='{out}' would replace it\n"
+    )
+    assert Path(name).read_bytes() == before
+    assert {path.name for path in tmp_path.iterdir()} == {Path(name).name, "link.json", "other"}
+
+
+def test_a_device_that_is_no_file_is_none_to_replace(tmp_path: Path) -> None:
+    out = tmp_path / "h200-sxm"
+    assert run(MODEL, ROW, f"--benchmark_out={out}").returncode == 0
+    assert run(MODEL, ROW, f"--benchmark_out={out}").returncode == 0
+
+
+@pytest.mark.parametrize("name", ["run.json.journal", "run.json.journal.old", "run.samples.jsonl"])
+def test_no_trace_takes_the_place_of_what_lies_beside_a_result(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    file.write_text("another run's rows")
+    line = refused(tmp_path, MODEL, f"--trace={file}")
+    assert line.startswith(f"gpubench: --trace='{file}': a name that ends in '.")
+    assert line.endswith("is for what lies beside another result file")
+
+
+def test_no_trace_takes_the_place_of_a_result_of_which_there_is_a_journal(tmp_path: Path) -> None:
+    out, link = tmp_path / "run.json", tmp_path / "link.json"
+    out.write_text("another run's result")
+    link.symlink_to("run.json")
+    journal = tmp_path / "run.json.journal"
+    journal.write_text("another run's rows")
+    for name in (out, link):
+        assert refused(tmp_path, MODEL, f"--trace={name}") == (
+            f"gpubench: --trace='{name}': it is the result file of a run whose rows are in"
+            f" '{journal}'"
+        )
+
+
+@pytest.mark.parametrize("name", ["run.trace.json", "run-trace.json"])
+def test_a_name_of_a_trace_is_for_traces(tmp_path: Path, name: str) -> None:
+    line = refused(tmp_path, MODEL, f"--benchmark_out={tmp_path / name}")
+    assert "is for what lies beside another result file" in line
+    assert run(MODEL, ROW, f"--trace={tmp_path / name}").returncode == 0
