@@ -1,6 +1,7 @@
 #include "harness/program/isolation.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -67,6 +68,18 @@ bool take_over(Journal& journal, const std::vector<Instance>& rows, const ChildE
   return has_progressed;
 }
 
+// A row may be longer than what was left when its process was asked to end: it is to be done again.
+// False: something else has ended the child, or the one that was to write what there is.
+bool was_ended_by_cpu_limit(Journal& journal, const ChildEnd& end) {
+  if (end.cpu_limit_seconds == 0 || ChildProcesses::asked_by() != 0) return false;
+  journal.read();
+  const auto& in_flight = journal.in_flight();
+  std::cerr << "gpubench: " << (in_flight ? in_flight->name + ": " : "")
+            << "the process that runs the rows " << end.description() << '\n';
+  ChildProcesses::ask_next(SIGXCPU);
+  return true;
+}
+
 }  // namespace
 
 bool is_isolated(const Options& options) {
@@ -91,6 +104,7 @@ int run_isolated(const Options& options, const std::vector<Instance>& rows, Jour
     if (end.exit_code) return *end.exit_code;
     if (end.handed_over && journal.bytes() > bytes_before) continue;
     if (end.was_asked_for()) ChildProcesses::end_by(end.signal);
+    if (was_ended_by_cpu_limit(journal, end)) continue;
     if (end.handed_over) {
       journal.read();
       std::cerr << "gpubench: no further row can be run: a process's rows cannot be kept for the "

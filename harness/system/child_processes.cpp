@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -108,6 +110,39 @@ void end_what_is_left() {
   }
 }
 
+// The limit of CPU time that has ended a process, which nobody has waited for yet [s]; 0: none has.
+// SIGKILL comes by the system's tick, which is not quite the clock's time.
+std::uint64_t cpu_limit_reached(pid_t process) {
+  constexpr double almost = 0.9;
+  struct rlimit limit {};
+  clockid_t clock{};
+  timespec used{};
+  if (getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_max == RLIM_INFINITY ||
+      clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &used) != 0) {
+    return 0;
+  }
+  const double seconds =
+      static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+  return seconds >= almost * static_cast<double>(limit.rlim_max) ? limit.rlim_max : 0;
+}
+
+// Waits for its end.
+ChildEnd end_of(pid_t process) {
+  siginfo_t info{};
+  const auto id = static_cast<id_t>(process);
+  while (waitid(P_PID, id, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+  }
+  const std::uint64_t cpu_limit = cpu_limit_reached(process);
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  ChildEnd end;
+  if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
+  if (WIFEXITED(status)) end.early_exit = WEXITSTATUS(status);
+  if (end.signal == SIGKILL) end.cpu_limit_seconds = cpu_limit;
+  return end;
+}
+
 }  // namespace
 
 bool ChildEnd::was_asked_for() const {
@@ -120,7 +155,11 @@ std::string ChildEnd::description() const {
   if (signal == 0) return "ended with exit code " + std::to_string(early_exit);
   std::string text = "ended by signal " + std::to_string(signal);
   if (const char* words = strsignal(signal)) text += std::string(" (") + words + ")";
-  if (signal == SIGKILL) text += ", as the system does when memory runs out";
+  if (cpu_limit_seconds > 0) {
+    text += " at the limit of " + std::to_string(cpu_limit_seconds) + " s of CPU time (ulimit -t)";
+  } else if (signal == SIGKILL) {
+    text += ", as the system does when memory runs out";
+  }
   return text;
 }
 
@@ -165,22 +204,19 @@ ChildEnd ChildProcesses::run(const std::function<int()>& work) {
     throw UsageError("cannot start a process for the rows: " + system_reason() +
                      "; --isolate=none runs them in this one");
   }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  ChildEnd end = end_of(child);
   child = 0;
   if (adopts_) end_what_is_left();
-  ChildEnd end;
   const int state = shared_->state;
   end.handed_over = state == ChildState::handed_over;
   if (state == done) end.exit_code = shared_->exit_code;
-  if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
-  if (WIFEXITED(status)) end.early_exit = WEXITSTATUS(status);
   end.crash = shared_->crash;
   return end;
 }
 
 int ChildProcesses::asked_by() { return asked; }
+
+void ChildProcesses::ask_next(int signal) { asked = signal; }
 
 void ChildProcesses::end_by(int signal) {
   struct sigaction action {};

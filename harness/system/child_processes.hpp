@@ -1,6 +1,7 @@
 // Work in a process of its own: what ends that process does not end this one.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -11,10 +12,11 @@ namespace gpubench {
 
 // How a child ended.
 struct ChildEnd {
-  std::optional<int> exit_code;  // it has done its work; absent: it has not
-  bool handed_over = false;      // the rest is for another child
-  int signal = 0;                // that ended it before it was done
-  int early_exit = 0;            // without a signal: what it exited with before it was done
+  std::optional<int> exit_code;         // it has done its work; absent: it has not
+  bool handed_over = false;             // the rest is for another child
+  int signal = 0;                       // that ended it before it was done
+  int early_exit = 0;                   // without a signal: what it exited with before it was done
+  std::uint64_t cpu_limit_seconds = 0;  // the limit of CPU time by which it was ended; 0: by none
   Crash crash;
 
   bool was_asked_for() const;       // somebody sent a signal that asks a program to end
@@ -37,6 +39,8 @@ class ChildProcesses {
   ChildEnd run(const std::function<int()>& work);
   // The first signal that asked this process to end; 0: none.
   static int asked_by();
+  // As if `signal` had asked: the next child ends tidily, with what there is.
+  static void ask_next(int signal);
   // Ends this process by a signal that has ended its child.
   [[noreturn]] static void end_by(int signal);
 

@@ -1,7 +1,11 @@
 #include "harness/system/interrupt.hpp"
 
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <ctime>
 #include <initializer_list>
@@ -13,11 +17,13 @@ constexpr double same_request_seconds = 0.3;
 
 volatile std::sig_atomic_t caught = 0;
 
-double now() {
+double seconds_on(clockid_t clock) {
   timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
+  clock_gettime(clock, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
+
+double now() { return seconds_on(CLOCK_MONOTONIC); }
 
 void note(int signal) {
   if (caught == 0) caught = signal;
@@ -59,9 +65,33 @@ void handle_requests(int signal) {
   sigaction(signal, &action, nullptr);
 }
 
+void note_cpu_limit(int) { note(SIGXCPU); }
+
+// Where the soft limit of CPU time is the hard one too, SIGKILL comes without SIGXCPU: this process
+// asks itself to end, so long before.
+void expect_hard_cpu_limit() {
+  constexpr double most_spare_seconds = 1;
+  constexpr long second = 1'000'000;  // [us]
+  struct rlimit limit {};
+  if (getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_max == RLIM_INFINITY ||
+      limit.rlim_cur < limit.rlim_max) {
+    return;
+  }
+  const auto seconds = static_cast<double>(limit.rlim_max);
+  const double until = seconds - std::min(most_spare_seconds, seconds / 2);
+  const double left = until - seconds_on(CLOCK_PROCESS_CPUTIME_ID);
+  const long microseconds = std::max(std::lround(left * second), 1L);  // 0 would be never
+  handle(SIGPROF, note_cpu_limit);
+  itimerval timer{};
+  timer.it_value.tv_sec = microseconds / second;
+  timer.it_value.tv_usec = microseconds % second;
+  setitimer(ITIMER_PROF, &timer, nullptr);
+}
+
 }  // namespace
 
 void catch_interrupts() {
+  expect_hard_cpu_limit();
   for (const int signal : {SIGINT, SIGTERM, SIGXCPU}) handle_requests(signal);
   if (!is_ignored(SIGHUP)) handle_requests(SIGHUP);
   handle(SIGPIPE, note);  // every later line to the same pipe raises it again

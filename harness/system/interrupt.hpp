@@ -8,7 +8,8 @@ namespace gpubench {
 // only makes interrupted() true; a second one ends the process. What comes within moments of the
 // first, or comes once more by way of pass_on_interrupt(), is the same request. SIGPIPE too makes
 // interrupted() true, however often it comes. SIGXFSZ is ignored: a write beyond the limit fails
-// like any other.
+// like any other. Where the limit of CPU time is a hard one alone, which no SIGXCPU announces, it
+// is noted as one shortly before.
 void catch_interrupts();
 bool interrupted();
 // Which signal it was, the first of them; 0: none.
