@@ -136,8 +136,8 @@ def test_a_wave_begun_is_a_wave_paid(full: dict[str, dict], figures: dict[str, f
         share = m * n / (waves * sms * tile_m * tile_n)
         if tile_m * tile_n >= 128 * 128:
             seen.add(waves)
-            rate = peak * figures["gemm_efficiency"] * share
-            assert row["law"] == pytest.approx(after_start(rate, 2.0 * m * n * 4096, figures))
+            whole = peak * figures["gemm_efficiency"] * share
+            assert row["law"] == pytest.approx(after_start(whole, 2.0 * m * n * 4096, figures))
             # One of an SM's two tiles is loaded or stored while the other is multiplied: half of
             # the traffic comes beside the products. The rest is waiting for a wave's first loads.
             seconds = (
