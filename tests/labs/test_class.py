@@ -91,7 +91,7 @@ def test_a_class_is_graded_to_its_end(prepared: object, tmp_path: Path) -> None:
     (tmp_path / "class" / "a\nb").mkdir()
     (tmp_path / "class" / "read me first").touch()
     done = cli("class", LAB.number, str(tmp_path / "class"), "--csv", str(tmp_path / "class.csv"))
-    assert done.returncode == 1, done.stderr  # mallory has no grade, nor has what is no folder
+    assert done.returncode == 1, done.stderr  # mallory has no grade, nor has what is not a folder
     assert done.stderr == ""
     rows = {row["student"]: row for row in csv.DictReader((tmp_path / "class.csv").open())}
     assert len(rows) == len(BROKEN) + 7
