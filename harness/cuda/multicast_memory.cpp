@@ -1,5 +1,8 @@
 #include "harness/cuda/multicast_memory.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace gpubench {
 
 struct MulticastMemory::Driver {
@@ -56,9 +59,13 @@ std::string MulticastMemory::why_not(const GpuRanks& ranks) {
     }
     const MulticastMemory smallest(ranks, 1);
   } catch (const CudaError& error) {
-    const bool is_set_up = error.code() != cudaErrorSystemNotReady &&
-                           error.code() != cudaErrorIllegalState && !error.is_unsupported();
-    if (is_set_up) throw;
+    if (error.is_unsupported()) {
+      return std::string("the driver has no multicast objects (CUDA 12.1 has): ") + error.what();
+    }
+    // Without its fabric manager, a node calls these arguments invalid, too (NVIDIA/nccl #1672).
+    constexpr cudaError_t not_set_up[] = {cudaErrorSystemNotReady, cudaErrorIllegalState,
+                                          cudaErrorInvalidValue};
+    if (std::ranges::find(not_set_up, error.code()) == std::end(not_set_up)) throw;
     return std::string("no multicast object here (does the fabric manager run?): ") + error.what();
   }
   return "";

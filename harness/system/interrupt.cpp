@@ -80,7 +80,9 @@ void expect_hard_cpu_limit() {
   const auto seconds = static_cast<double>(limit.rlim_max);
   const double until = seconds - std::min(most_spare_seconds, seconds / 2);
   const double left = until - seconds_on(CLOCK_PROCESS_CPUTIME_ID);
-  const long microseconds = std::max(std::lround(left * second), 1L);  // 0 would be never
+  const double most = 1e9;  // seconds: 30 years
+  const long microseconds =
+      std::max(std::lround(std::min(left, most) * second), 1L);  // 0 would be never
   handle(SIGPROF, note_cpu_limit);
   itimerval timer{};
   timer.it_value.tv_sec = microseconds / second;

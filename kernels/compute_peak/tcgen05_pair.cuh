@@ -17,8 +17,11 @@ inline constexpr unsigned pair_rows = 2 * tcgen05_rows, pair_columns = tcgen05_c
 inline constexpr unsigned pair_a_bytes = tcgen05_rows * 32, pair_b_bytes = columns_a_block * 32,
                           pair_shared_bytes = pair_a_bytes + pair_b_bytes + 2 * sizeof(Mbarrier);
 
-// Twice as many as of one block, as the cluster's barriers take longer than a block's.
-inline constexpr unsigned pair_rounds = 2 * tcgen05_rounds;
+static_assert(matrix_threads == tcgen05_rows && matrix_threads == columns_a_block);
+
+// More than of one block, as the cluster's barriers take longer than a block's. With four times as
+// many, a row's weighted sum would not fit into 32 bits.
+inline constexpr unsigned pair_rounds = 3 * tcgen05_rounds;
 template <class Type>
 constexpr double pair_flops_a_block = 2.0 * tcgen05_rows* pair_columns* depth<Type>* pair_rounds;
 
@@ -40,6 +43,7 @@ __global__ void __launch_bounds__(matrix_threads) tcgen05_pair(double* out) {
     *reinterpret_cast<Element*>(b + at) = Type::encode(halves(column, k));
   }
   tcgen05_pair_stored();
+  cluster_sync();
   if (threadIdx.x < warp) tcgen05_pair_alloc<pair_columns>(place);
   if (threadIdx.x == 0) mbarrier_init(done);
   tcgen05_fence_before_sync();

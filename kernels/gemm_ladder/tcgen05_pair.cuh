@@ -141,7 +141,7 @@ static __global__ void __launch_bounds__(tcgen05_pair_tiles.threads, 1)
       mbarrier_init(&at.emptied[t], 2 * storing_warps);
     }
   }
-  __syncwarp();
+  cluster_sync();
   if (me == 0) tcgen05_pair_alloc<all_columns>(at.place);
   tcgen05_fence_before_sync();
   cluster_sync();

@@ -172,9 +172,11 @@ TEST(CallFailures, WithoutAFabricManagerTheRowsAreSkipped) {
     model::current_runtime()->filter_calls(nullptr);
     return why;
   };
-  for (const auto error : {cudaErrorSystemNotReady, cudaErrorIllegalState, cudaErrorNotSupported}) {
+  for (const auto error : {cudaErrorSystemNotReady, cudaErrorIllegalState, cudaErrorInvalidValue}) {
     EXPECT_THAT(why_when("cuMulticastBindMem", error), HasSubstr("does the fabric manager run?"));
   }
+  EXPECT_THAT(why_when("cuMulticastCreate", cudaErrorNotSupported),
+              HasSubstr("the driver has no multicast objects"));
   EXPECT_THROW(why_when("cuMulticastCreate", cudaErrorUnknown), CudaError);
   model::current_runtime()->filter_calls(nullptr);
 }

@@ -142,7 +142,7 @@ def test_one_thread_asks_for_the_products_of_a_pair(tmp_path: Path, architecture
         assert body.count(f" {TENSOR_MEMORY[dtype]}.2CTA ") == 16, dtype
         assert body.count(" UTCBAR.2CTA.MULTICAST ") == 1, dtype
         assert not re.search(r" (UTC\w+MMA|UTCBAR) ", body), dtype
-        assert body.count(" UCGABAR_WAIT ") == 2, dtype
+        assert body.count(" UCGABAR_WAIT ") == 3, dtype
         assert not re.search(r" (LDL|STL|HMMA|IMMA|DFMA)\b", body), dtype
 
 

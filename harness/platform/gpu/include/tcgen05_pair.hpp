@@ -9,8 +9,9 @@
 //
 // The life of a product is that of one block (tcgen05.hpp) with these differences. A warp of each
 // block calls tcgen05_pair_alloc() and, at last, tcgen05_pair_dealloc(): the first one waits for
-// the other. Instead of a block, the cluster meets (cluster_sync), after tcgen05_pair_stored()
-// where threads have stored into a or b; also before columns are given back. tcgen05_pair_commit()
+// the other, which must have begun: the cluster meets (cluster_sync) before. Instead of a block,
+// the cluster meets after tcgen05_pair_stored() where threads have stored into a or b, and before
+// columns are given back. tcgen05_pair_commit()
 // arrives in both blocks at once. tcgen05_ld() is as ever: of the block's own sums. A kernel that
 // uses a pair uses no tcgen05_alloc(), _dealloc(), _mma() or _commit() of one block.
 //
