@@ -72,36 +72,36 @@ __device__ inline void tcgen05_fence_after_sync() {
   asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
 }
 
-// One thread: d = a * b, or d += a * b, over 32 bytes of k.
-#define GPUBENCH_TCGEN05_MMA(kind)                          \
+// One thread: d = a * b, or d += a * b, over 32 bytes of k. For one block, and by
+// tcgen05_pair.hpp for two.
+#define GPUBENCH_TCGEN05_KIND(group, kind)                  \
   asm volatile(                                             \
       "{\n"                                                 \
       ".reg .pred adds;\n"                                  \
       "setp.ne.u32 adds, %4, 0;\n"                          \
-      "tcgen05.mma.cta_group::1.kind::" kind                \
+      "tcgen05.mma.cta_group::" group ".kind::" kind        \
       " [%0], %1, %2, %3, adds;\n"                          \
       "}" ::"r"(d),                                         \
       "l"(a), "l"(b), "r"(instruction), "r"(unsigned{adds}) \
       : "memory")
-template <gpubench::Tcgen05Type type>
-__device__ inline void tcgen05_mma(unsigned d, std::uint64_t a, std::uint64_t b,
-                                   std::uint32_t instruction, bool adds) {
-  using gpubench::Tcgen05Type;
-  if constexpr (type == Tcgen05Type::tf32) {
-    GPUBENCH_TCGEN05_MMA("tf32");
-  } else if constexpr (type == Tcgen05Type::fp8) {
-    GPUBENCH_TCGEN05_MMA("f8f6f4");
-  } else if constexpr (type != Tcgen05Type::int8) {
-    GPUBENCH_TCGEN05_MMA("f16");
-  } else {
-#ifdef __CUDA_ARCH_FEAT_SM100_ALL
-    GPUBENCH_TCGEN05_MMA("i8");
-#else
-    __trap();
-#endif
+#define GPUBENCH_TCGEN05_PRODUCT(name, group)                               \
+  template <gpubench::Tcgen05Type type>                                     \
+  __device__ inline void name(unsigned d, std::uint64_t a, std::uint64_t b, \
+                              std::uint32_t instruction, bool adds) {       \
+    using gpubench::Tcgen05Type;                                            \
+    if constexpr (type == Tcgen05Type::tf32) {                              \
+      GPUBENCH_TCGEN05_KIND(group, "tf32");                                 \
+    } else if constexpr (type == Tcgen05Type::fp8) {                        \
+      GPUBENCH_TCGEN05_KIND(group, "f8f6f4");                               \
+    } else if constexpr (type != Tcgen05Type::int8) {                       \
+      GPUBENCH_TCGEN05_KIND(group, "f16");                                  \
+    } else if constexpr (has_tcgen05_int8()) {                              \
+      GPUBENCH_TCGEN05_KIND(group, "i8");                                   \
+    } else {                                                                \
+      __trap();                                                             \
+    }                                                                       \
   }
-}
-#undef GPUBENCH_TCGEN05_MMA
+GPUBENCH_TCGEN05_PRODUCT(tcgen05_mma, "1")
 __device__ inline void tcgen05_commit(Mbarrier* barrier) {
   asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(
                    place_in_shared(barrier))

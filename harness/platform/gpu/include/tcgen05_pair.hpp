@@ -43,36 +43,8 @@ __device__ inline void tcgen05_pair_stored() {
   asm volatile("fence.proxy.async.shared::cluster;" ::: "memory");
 }
 
-// One thread of the even block: d = a * b, or d += a * b, over 32 bytes of k.
-#define GPUBENCH_TCGEN05_MMA(kind)                          \
-  asm volatile(                                             \
-      "{\n"                                                 \
-      ".reg .pred adds;\n"                                  \
-      "setp.ne.u32 adds, %4, 0;\n"                          \
-      "tcgen05.mma.cta_group::2.kind::" kind                \
-      " [%0], %1, %2, %3, adds;\n"                          \
-      "}" ::"r"(d),                                         \
-      "l"(a), "l"(b), "r"(instruction), "r"(unsigned{adds}) \
-      : "memory")
-template <gpubench::Tcgen05Type type>
-__device__ inline void tcgen05_pair_mma(unsigned d, std::uint64_t a, std::uint64_t b,
-                                        std::uint32_t instruction, bool adds) {
-  using gpubench::Tcgen05Type;
-  if constexpr (type == Tcgen05Type::tf32) {
-    GPUBENCH_TCGEN05_MMA("tf32");
-  } else if constexpr (type == Tcgen05Type::fp8) {
-    GPUBENCH_TCGEN05_MMA("f8f6f4");
-  } else if constexpr (type != Tcgen05Type::int8) {
-    GPUBENCH_TCGEN05_MMA("f16");
-  } else {
-#ifdef __CUDA_ARCH_FEAT_SM100_ALL
-    GPUBENCH_TCGEN05_MMA("i8");
-#else
-    __trap();
-#endif
-  }
-}
-#undef GPUBENCH_TCGEN05_MMA
+// One thread of the even block.
+GPUBENCH_TCGEN05_PRODUCT(tcgen05_pair_mma, "2")
 // By the same thread: arrives at the mbarrier that is there in each block of `ranks`, which has a
 // bit for each.
 __device__ inline void tcgen05_pair_commit(Mbarrier* barrier, unsigned short ranks) {
