@@ -167,16 +167,14 @@ void tma_rung(Bench& bench, const Tiles& tiles, std::size_t shared_bytes, void (
     const CUtensorMap of_a = gpubench::tensor_map(a, n, n, n, tiles.block_m / cluster);
     const CUtensorMap of_b = gpubench::tensor_map(b, n, n, n, tiles.block_n / cluster);
     const unsigned all = n / tiles.block_m * (n / tiles.block_n);
-    const unsigned sms = gpubench::sm_count();
+    const unsigned at_once =
+        cluster == 1 ? gpubench::sm_count()
+                     : gpubench::resident_clusters(kernel, cluster, tiles.threads, shared_bytes);
     // As many clusters as that takes, no more.
-    const unsigned of_a_cluster = (all + sms / cluster - 1) / (sms / cluster);
+    const unsigned of_a_cluster = (all + at_once - 1) / at_once;
     const unsigned blocks = (all + of_a_cluster - 1) / of_a_cluster * cluster;
-    if (cluster == 1) {
-      launch(kernel, blocks, tiles.threads, shared_bytes, s, of_a, of_b, d, n, n, n);
-    } else {
-      gpubench::launch_cluster(kernel, cluster, blocks, tiles.threads, shared_bytes, s, of_a, of_b,
-                               d, n, n, n);
-    }
+    gpubench::launch_by_cluster(kernel, cluster, blocks, tiles.threads, shared_bytes, s, of_a, of_b,
+                                d, n, n, n);
   };
   rung<element>(bench, tiles, GemmType::bf16, tensor_law_of(bench, tiles, 1, cluster), kernel,
                 queue);

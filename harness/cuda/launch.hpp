@@ -115,4 +115,16 @@ void launch_cluster(void (*kernel)(P...), unsigned cluster, dim3 grid, dim3 bloc
                       std::forward<A>(arguments)...);
 }
 
+// In clusters where they have more than one block, and on any GPU where they do not.
+template <class... P, class... A>
+void launch_by_cluster(void (*kernel)(P...), unsigned cluster, dim3 grid, dim3 block,
+                       std::size_t shared_bytes, cudaStream_t stream, A&&... arguments) {
+  if (cluster == 1) {
+    launch(kernel, grid, block, shared_bytes, stream, std::forward<A>(arguments)...);
+  } else {
+    launch_cluster(kernel, cluster, grid, block, shared_bytes, stream,
+                   std::forward<A>(arguments)...);
+  }
+}
+
 }  // namespace gpubench

@@ -42,12 +42,8 @@ void run(Bench& bench, void (*kernel)(double*), const Shape& shape, double flops
               .law_tolerance = 0.03,
               .measures = measures_roof ? roof : ""});
   bench.run([&](cudaStream_t s) {
-    if (shape.cluster == 1) {
-      launch(kernel, blocks, shape.threads, shape.shared_bytes, s, out.data());
-    } else {
-      gpubench::launch_cluster(kernel, shape.cluster, blocks, shape.threads, shape.shared_bytes, s,
-                               out.data());
-    }
+    gpubench::launch_by_cluster(kernel, shape.cluster, blocks, shape.threads, shape.shared_bytes, s,
+                                out.data());
   });
   at_best.observe(bench);
 }
