@@ -60,7 +60,8 @@ __device__ __forceinline__ void each_tile(TileGrid grid, Each&& each) {
   }
 }
 
-// One thread of each block.
+// One thread of each block. It waits for the last commits too: they arrive in both blocks, which
+// must not have ended.
 __device__ __forceinline__ void bring_tiles(const Pipeline& at, const CUtensorMap* of_a,
                                             const CUtensorMap* of_b, unsigned rank, TileGrid grid) {
   unsigned turn = 0;
@@ -76,6 +77,9 @@ __device__ __forceinline__ void bring_tiles(const Pipeline& at, const CUtensorMa
       pair_copy_box(to + a_bytes, of_b, step * block_k, column, &at.brought[stage]);
     }
   });
+  for (unsigned stage = 0; stage < stages; ++stage, ++turn) {
+    mbarrier_wait(&at.done_with[turn % stages], turn / stages % 2 ^ 1);
+  }
 }
 
 // One thread of the even block.

@@ -32,11 +32,11 @@ TEST_F(MulticastMemoryTest, EachGpuHasItsOwnAndAllAreGivenBack) {
       CUDA_CHECK(cudaMemset(on_both.on(i), i + 1, 3));
       CUDA_CHECK(cudaDeviceSynchronize());
     });
-    for (int i = 0; i < 2; ++i) {
+    ranks.each([&](int i) {
       std::vector<unsigned char> got(3);
       CUDA_CHECK(cudaMemcpy(got.data(), on_both.on(i), got.size(), cudaMemcpyDeviceToHost));
       EXPECT_EQ(got, std::vector<unsigned char>(3, static_cast<unsigned char>(i + 1)));
-    }
+    });
     EXPECT_NE(on_both.everywhere(), on_both.on(0));
   }
   EXPECT_EQ(free_bytes(), before);
