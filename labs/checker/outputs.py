@@ -49,6 +49,7 @@ def written(path: Path) -> Iterator[TextIO]:
     Until then it lies beside, as NAME.part-XXXX. It stays there if what writes is killed or fails:
     grades that a class took an hour for are not to be lost. LabError where it cannot be written.
     """
+    kept = ""
     try:
         if _is_written_in_place(path):
             with path.open("a", newline="", encoding="utf-8") as file:
@@ -56,9 +57,10 @@ def written(path: Path) -> Iterator[TextIO]:
             return
         real = Path(os.path.realpath(path))
         handle, name = tempfile.mkstemp(dir=real.parent, prefix=f"{real.name[:60]}.part-")
+        kept = f"; what was written is in {name}"
         os.fchmod(handle, _mode_of(real))
         with os.fdopen(handle, "w", newline="", encoding="utf-8") as file:
             yield file
         Path(name).replace(real)
     except OSError as error:
-        raise LabError(f"{path}: {error.strerror}") from None
+        raise LabError(f"{path}: {error.strerror}{kept}") from None

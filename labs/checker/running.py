@@ -12,7 +12,7 @@ import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +57,10 @@ def _run(
     if is_model(device):
         command.append(f"--keep_results={here / 'results'}")
     box = Box((program.path,), (here,), devices=not is_model(device))
+    if not is_model(device):  # who waits for a GPU may sleep
+        limits = replace(limits, patience=1)
     ended = run(command, here, limits, box=box)
-    if ended.is_starved and is_model(device):  # who waits for a GPU may sleep
+    if ended.is_starved:
         raise MachineError(f"the solution {ended.why}")
     for line in ended.stderr.splitlines():
         if line.startswith(OF_THE_MACHINE):

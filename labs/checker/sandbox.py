@@ -19,14 +19,15 @@ from pathlib import Path
 
 from .box import Box, boxed
 
-# Who has had less than this share of a processor when its time is up is given more, up to so many
-# times its time: a busy machine is not a loop without an end.
-_LEAST_SHARE, _PATIENCE = 1 / 3, 4
+# Who has had less than this share of a processor when its time is up may be given more: a busy
+# machine is not a loop without an end.
+_LEAST_SHARE = 1 / 3
 
 
 @dataclass(frozen=True)
 class Limits:
     seconds: float = 20.0
+    patience: float = 4  # times `seconds`, on a busy machine; 1 for who waits without a processor
     memory_bytes: int = 4 << 30  # resident, of all its processes
     output_bytes: int = 8 << 20
     file_bytes: int = 1 << 30
@@ -75,9 +76,9 @@ def _overdue(pid: int, limits: Limits, elapsed: float) -> tuple[str, bool]:
     if elapsed <= limits.seconds:
         return "", False
     used = _processor_seconds(pid)
-    if used >= limits.seconds * _LEAST_SHARE:
+    if used >= limits.seconds * _LEAST_SHARE or limits.patience <= 1:
         return f"did not end within {limits.seconds:g} s: is there a loop without an end?", False
-    if elapsed <= limits.seconds * _PATIENCE:
+    if elapsed <= limits.seconds * limits.patience:
         return "", False
     why = (
         f"had {used:.1f} s of a processor's time in {elapsed:.3g} s: the machine is too busy, or "
