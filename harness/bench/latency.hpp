@@ -1,4 +1,4 @@
-// Rows that tell a latency: what one step of many takes that wait for each other.
+// Rows that measure a latency: the time of one step in a chain of dependent steps.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace gpubench {
 
-// A row of so many steps, whose law is the latency of one, if it is known, at the device's clock.
+// A row of `steps` steps. Its law is the known latency of one, if any, at the device's clock.
 inline void judge_by_latency(Bench& bench, double steps, std::optional<double> cycles,
                              double tolerance = 0.05) {
   Law law;
@@ -27,7 +27,7 @@ inline void record_latency(Bench& bench, double seconds) {
   bench.counter("latency_cycles", seconds * clock_of(bench));
 }
 
-// Runs twice as many steps: one takes what these take longer than so many.
+// Times 2 x steps, and steps: their difference is the time of `steps` of them, without the launch.
 inline void run_steps(Bench& bench, unsigned steps, const std::function<Body(unsigned)>& body) {
   bench.run(body(2 * steps));
   record_latency(bench, (bench.seconds() - bench.time(body(steps))) / steps);

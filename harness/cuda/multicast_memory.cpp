@@ -138,7 +138,7 @@ void MulticastMemory::give_back() noexcept {
   wait_for_all();
   for (Part& part : parts_) give_back(part);
   give_back(everywhere_);
-  static_cast<void>(cudaGetLastError());  // of those, which nobody is told
+  static_cast<void>(cudaGetLastError());  // clears errors of the calls above, which nobody reports
 }
 
 }  // namespace gpubench

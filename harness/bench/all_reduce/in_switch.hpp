@@ -63,7 +63,7 @@ inline void say_switch_work(Bench& bench, double factor, double size, double ran
 template <class T, bool adds_to_all>
 void in_switch(Bench& bench) {
   if (gpubench::ProcessGroup::all().count() > 1)
-    bench.skip("the multicast object is one process's: run it without mpirun");
+    bench.skip("nvls rows run in one process: start gpubench without mpirun");
   const GpuRanks& ranks = bench.ranks(bench.arg("ranks"));
   if (const std::string why = gpubench::why_no_multimem(ranks); !why.empty()) bench.skip(why);
   const auto size = bench.arg<std::size_t>("size");

@@ -4,8 +4,9 @@
 // A multicast address reaches the same place in the memory of each GPU of a team
 // (harness/cuda/multicast_memory.hpp). It takes these operations alone: any other access has no
 // defined result. Each is of 16 bytes, which begin at a multiple of 16: four numbers of fp32, or
-// eight of 16 bits. They are relaxed, in the order that the whole system sees: what other GPUs have
-// stored is there behind a wait for their kernels, as with peer memory. (PTX ISA,
+// eight of 16 bits. They are relaxed at system scope, and order nothing: what other
+// GPUs have stored can be read once their kernels have been waited for, as with peer memory. One
+// kernel does not use a multicast address and a GPU's own one of the same memory. (PTX ISA,
 // "multimem.ld_reduce, multimem.st, multimem.red".)
 #pragma once
 
