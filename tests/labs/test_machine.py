@@ -11,7 +11,7 @@ from checker import build, running, tools
 from checker.build import CompileError, Program, compile_solution, plain_messages
 from checker.course import LabError, MachineError
 from checker.policy import ForbiddenError
-from checker.sandbox import Ended
+from checker.sandbox import Ended, Limits, run
 
 from .command import ENVIRONMENT, command_of
 from .conftest import BUILD, LABS
@@ -51,6 +51,29 @@ def test_what_the_machine_lacks_is_no_result(ended: Ended, tmp_path: Path, monke
     program = Program(tmp_path / "lab", tmp_path / "unit.o")
     with pytest.raises(MachineError):
         running.run_rows(program, tmp_path, "model:h200-sxm", 7)
+
+
+@pytest.mark.parametrize(("patience", "is_starved"), [(1, False), (2, True)])
+def test_who_sleeps_is_waited_for_as_long_as_patience_goes(
+    tmp_path: Path, patience: float, is_starved: bool
+) -> None:
+    ended = run(["sleep", "30"], tmp_path, Limits(seconds=0.5, patience=patience))
+    assert (bool(ended.why), ended.is_starved) == (True, is_starved)
+    assert ("is there a loop without an end?" in ended.why) != is_starved
+
+
+@pytest.mark.parametrize(("device", "patience"), [("cuda", 1), ("model:h200-sxm", 4)])
+def test_a_host_that_waits_for_a_gpu_may_sleep(
+    device: str, patience: float, tmp_path: Path, monkeypatch
+) -> None:
+    given = []
+    monkeypatch.setattr(
+        running,
+        "run",
+        lambda _words, _folder, limits, **_: given.append(limits) or Ended(1, "", "", "late"),
+    )
+    running.run_rows(Program(tmp_path / "lab", tmp_path / "unit.o"), tmp_path, device, 7)
+    assert [limits.patience for limits in given] == [patience]
 
 
 LARGE = """
