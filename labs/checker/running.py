@@ -27,7 +27,7 @@ from .sandbox import Ended, Limits, run
 RIGHT, NONE_KEPT = "the results are right", "no results of it were kept"
 
 # The program's own words where the machine has not what it needs: harness/system/exit_code.cpp,
-# harness/program/program.cpp.
+# harness/program/program.cpp. A submission can say them too.
 OF_THE_MACHINE = (
     "gpubench: not enough memory: ",
     "gpubench: the stack may take only ",
@@ -49,10 +49,16 @@ def _folder(here: Path) -> Iterator[Path]:
         yield Path(folder)
 
 
+def _lacking(ended: Ended) -> str:
+    """What the machine lacks, by the program's own words."""
+    lines = ended.stderr.splitlines()
+    return next((line for line in lines if line.startswith(OF_THE_MACHINE)), "")
+
+
 def _run(
     program: Program, here: Path, device: str, seed: int, flags: tuple[str, ...], limits: Limits
 ) -> Ended:
-    """MachineError."""
+    """MachineError: the machine lacks what the judge's program lacks as well."""
     command = [str(program.path), f"--device={device}", f"--seed={seed}", *flags]
     if is_model(device):
         command.append(f"--keep_results={here / 'results'}")
@@ -62,10 +68,21 @@ def _run(
     ended = run(command, here, limits, box=box)
     if ended.is_starved:
         raise MachineError(f"the solution {ended.why}")
-    for line in ended.stderr.splitlines():
-        if line.startswith(OF_THE_MACHINE):
-            raise MachineError(line.removeprefix("gpubench: "))
-    return ended
+    lacking = _lacking(ended).removeprefix("gpubench: ")
+    if not lacking:
+        return ended
+    if program.judge is None or _lacking(_judged(program, here, device, seed, flags)):
+        raise MachineError(lacking)
+    return replace(ended, why=f"ended with {lacking!r}, which holds of the solution alone")
+
+
+def _judged(program: Program, here: Path, device: str, seed: int, flags: tuple[str, ...]) -> Ended:
+    if program.judge is None:
+        raise LabError(f"{program.path.name}: there is nobody to judge its results")
+    command = [str(program.judge), f"--device={device}", f"--seed={seed}", *flags]
+    command.append(f"--judge_results={here / 'results'}")
+    box = Box((program.judge, here))
+    return run(command, here, Limits(seconds=200), box=box)
 
 
 def _rows_of(ended: Ended) -> dict[str, dict[str, Any]]:
@@ -108,12 +125,7 @@ def _judge(
     rows: dict[str, dict[str, Any]],
 ) -> None:
     """Marks every row whose results are not right, or not there, as failed."""
-    if program.judge is None:
-        raise LabError(f"{program.path.name}: there is nobody to judge its results")
-    command = [str(program.judge), f"--device={device}", f"--seed={seed}", *flags]
-    command.append(f"--judge_results={folder / 'results'}")
-    box = Box((program.judge, folder))
-    ended = run(command, folder, Limits(seconds=200), box=box)
+    ended = _judged(program, folder, device, seed, flags)
     try:
         judged = _rows_of(ended)
     except ValueError:
