@@ -14,7 +14,7 @@ from .course import Lab, LabError, MachineError
 from .guarded import UnguardedError, guarded
 from .policy import ForbiddenError
 from .sandbox import Limits, run
-from .tools import tool
+from .tools import MOST_FILE_BYTES, tool, wrote_too_much
 
 
 class CompileError(Exception):
@@ -116,7 +116,7 @@ def _compiled(
     box = Box((*_readable(lab, words), solution.parent), (into,))
     # Paths in the commands that ninja runs are relative to the build folder.
     words = [str(build / word) if (build / word).is_file() else word for word in words]
-    limits = Limits(seconds=60, memory_bytes=2 << 30)
+    limits = Limits(seconds=60, memory_bytes=2 << 30, file_bytes=MOST_FILE_BYTES)
     if "-S" in words:
         limits = replace(limits, file_bytes=MOST_ASSEMBLY_BYTES)
     done = run(words, into, limits, box=box)
@@ -137,10 +137,13 @@ def _compiled(
 
 
 def _assemble(text: str, unit: Path, compiler: str) -> bool:
+    """Whether the assembler took it. ForbiddenError: it makes too much of it."""
     source = unit.with_suffix(".s")
     source.write_text(text, encoding="utf-8", errors="surrogateescape")
-    words = [compiler, "-c", str(source), "-o", str(unit)]
-    return tool(words).returncode == 0
+    done = tool([compiler, "-c", str(source), "-o", str(unit)])
+    if wrote_too_much(done):
+        raise ForbiddenError(f"has more than {MOST_FILE_BYTES >> 20} MiB of code and data")
+    return done.returncode == 0
 
 
 def _guard(assembly: Path, unit: Path, compiler: str) -> dict[str, list[str]]:
@@ -160,6 +163,8 @@ def _guard(assembly: Path, unit: Path, compiler: str) -> dict[str, list[str]]:
 def _link(words: list[str], build: Path, program: Path) -> None:
     words[words.index("-o") + 1] = str(program)
     linked = tool(words, folder=build)
+    if wrote_too_much(linked):
+        raise CompileError(f"its program takes more than {MOST_FILE_BYTES >> 20} MiB")
     if linked.returncode != 0:
         raise CompileError("\n".join(_shown(linked.stderr.strip().splitlines())))
 

@@ -39,18 +39,41 @@ def test_a_machine_without_memory_grades_nobody(prepared: object, tmp_path: Path
     assert row["remark"].startswith("not graded: not enough memory: the machine")
 
 
+LACKING = Ended(2, "", "gpubench: the stack may take only 64 KiB, and 256 KiB are needed\n", "")
+
+
 @pytest.mark.parametrize(
-    "ended",
+    ("ended", "judged"),
     [
-        Ended(-9, "", "", "had 0.1 s of a processor's time in 20 s", is_starved=True),
-        Ended(2, "", "gpubench: the stack may take only 64 KiB, and 256 KiB are needed\n", ""),
+        (Ended(-9, "", "", "had 0.1 s of a processor's time in 20 s", is_starved=True), LACKING),
+        (LACKING, LACKING),
     ],
 )
-def test_what_the_machine_lacks_is_no_result(ended: Ended, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(running, "run", lambda *_, **__: ended)
-    program = Program(tmp_path / "lab", tmp_path / "unit.o")
+def test_what_the_machine_lacks_is_no_result(
+    ended: Ended, judged: Ended, tmp_path: Path, monkeypatch
+) -> None:
+    program = Program(tmp_path / "lab", tmp_path / "unit.o", judge=tmp_path / "judge")
+    ends = {program.path: ended, program.judge: judged}
+    monkeypatch.setattr(running, "run", lambda words, *_, **__: ends[Path(words[0])])
     with pytest.raises(MachineError):
         running.run_rows(program, tmp_path, "model:h200-sxm", 7)
+
+
+def test_what_the_solution_alone_lacks_is_its_result(
+    prepared: object, tmp_path: Path, monkeypatch
+) -> None:
+    # Whatever writes the words: the judge runs on the same machine, and has no lack of anything.
+    made = tmp_path / "made"
+    made.mkdir()
+    program = compile_solution(LAB, BUILD, LAB.reference, made)
+
+    def forged(words: list[str], *rest, **more) -> Ended:
+        return LACKING if Path(words[0]) == program.path else run(words, *rest, **more)
+
+    monkeypatch.setattr(running, "run", forged)
+    ran = running.run_rows(program, made, "model:h200-sxm", 7)
+    assert ran.rows == {}
+    assert "256 KiB are needed', which holds of the solution alone" in ran.why
 
 
 @pytest.mark.parametrize(("patience", "is_starved"), [(1, False), (2, True)])
@@ -105,6 +128,27 @@ def test_assembly_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch) -> 
     monkeypatch.setattr(build, "guarded", lambda _: pytest.fail("it was read"))
     with pytest.raises(ForbiddenError, match="more than 8 MiB of machine code"):
         build._guard(assembly, tmp_path / "unit.o", "g++")
+
+
+def test_data_of_any_size_is_not_written(prepared: object, tmp_path: Path) -> None:
+    solution = tmp_path / "solution.cuh"
+    text = LAB.reference.read_text().replace("y[i])", "y[i]) + huge[i + 5ul]")
+    solution.write_text(text.replace("static", "static const char huge[5ul << 30] = {1};\nstatic"))
+    made = tmp_path / "made"
+    made.mkdir()
+    with pytest.raises(ForbiddenError, match="has more than 64 MiB of code and data"):
+        compile_solution(LAB, BUILD, solution, made)
+    assert sum(file.stat().st_size for file in made.rglob("*") if file.is_file()) < 70 << 20
+
+
+def test_a_program_of_any_size_is_not_linked(tmp_path: Path) -> None:
+    objects = [tmp_path / f"{name}.o" for name in ("main", "table")]
+    for unit in objects:
+        text = f".data\n.globl {unit.stem}\n{unit.stem}: .byte 1\n.zero 40 << 20\n"
+        assert build._assemble(text, unit, "g++")
+    words = ["g++", *map(str, objects), "-o", ""]
+    with pytest.raises(CompileError, match="its program takes more than 64 MiB"):
+        build._link(words, tmp_path, tmp_path / "program")
 
 
 def test_a_tool_that_does_not_end_is_ended(monkeypatch) -> None:
