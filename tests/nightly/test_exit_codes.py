@@ -67,6 +67,7 @@ def test_half_a_character_in_a_date_is_taken_out(store: Store, capsys) -> None:
         (b"lab/1234567890123456789012345", "is no number of a night: rename it"),
         ("lab/\u0663".encode(), "is no number of a night: rename it"),
         (b"lab-\xff", "is not UTF-8: rename it"),
+        (b"lab\x1b[2J", "no name of a machine: rename it"),
     ],
 )
 def test_a_strange_folder_is_one_line(store: Store, capsys, place: bytes, problem: str) -> None:

@@ -150,6 +150,21 @@ def test_a_decision_is_on_the_page_at_once(store: Store) -> None:
     assert "Quiet (1)" in (store.root / "report.html").read_text()
 
 
+def test_what_a_decision_says_controls_no_terminal(store: Store, capsys) -> None:
+    put_nights(store, 12)
+    slow_night(store)
+    slow_night(store)
+    judged(store)
+    reason = "--reason=\x1b[2Jknown\n=cmd"
+    flags = [f"--store={store.root}", "--until=2999-01-01", reason]
+    assert main(["acknowledge", "a/*", *flags]) == 0
+    capsys.readouterr()
+    assert main(["status", f"--store={store.root}"]) == 0
+    told = capsys.readouterr().out
+    assert "\ufffd[2Jknown\ufffd=cmd" in told
+    assert "\x1b" not in told
+
+
 def test_an_acknowledgement_is_not_about_what_comes_after(store: Store) -> None:
     put_nights(store, 12)
     for _ in range(13):

@@ -1,5 +1,7 @@
 """Text from files and names of files, made harmless: for a terminal, for XML, for one line."""
 
+from typing import Any
+
 # What a spreadsheet takes for a formula's first character: a Japanese or Chinese one also where it
 # is fullwidth, or a small form.
 STARTS_FORMULA = tuple("=+-@" + "\uff1d\uff0b\uff0d\uff20" + "\ufe66\ufe62\ufe63\ufe6b")
@@ -10,6 +12,15 @@ def clean(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(c if _harmless(ord(c)) else "\ufffd" for c in text)
+
+
+def cleaned(document: Any) -> Any:
+    """A JSON document whose every text and key is clean."""
+    if isinstance(document, dict):
+        return {clean(key): cleaned(value) for key, value in document.items()}
+    if isinstance(document, list):
+        return [cleaned(value) for value in document]
+    return clean(document) if isinstance(document, str) else document
 
 
 def _harmless(code: int) -> bool:

@@ -3,6 +3,7 @@
 import argparse
 import sys
 
+from gpubench_reports.common.plain_text import clean
 from gpubench_reports.nightly.commands.arguments import rehearsal_argument, store_arguments
 from gpubench_reports.nightly.commands.shared import opened
 
@@ -22,5 +23,5 @@ def run(options: argparse.Namespace) -> int:
         done = index.rebuild(settings) if options.rebuild else index.update(settings)
     print(f"{done.seen} nights, {done.read} read anew")
     for line in done.quarantined:
-        print(f"quarantined: {line}", file=sys.stderr)
+        print(f"quarantined: {clean(line)}", file=sys.stderr)
     return 2 if done.quarantined else 0

@@ -143,7 +143,7 @@ def attempt(deliver: Callable[[], None]) -> None:
 
 def print_quarantined(files: Iterable[tuple[Path, str]]) -> None:
     for path, why in sorted(files):
-        print(f"  quarantined: {path}: {why}")
+        print(f"  quarantined: {clean(str(path))}: {why}")
 
 
 def decide_and_tell(options: argparse.Namespace, action: str, until: str = "") -> int:

@@ -34,6 +34,7 @@ from typing import Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import file_bytes, open_file, reason
+from gpubench_reports.common.plain_text import clean, cleaned
 from gpubench_reports.nightly.store.names import is_file_name, is_utf8
 from gpubench_reports.results.checking import parse
 
@@ -166,6 +167,8 @@ class Night:
         if not os.path.lexists(path):
             return None
         found = parse(path)
+        if name == "verdict.json":  # the others' names of files are judged as they are
+            found = cleaned(found)
         if not isinstance(found, dict):
             raise ReportError(path, "the top level is no JSON object")
         return found
@@ -240,6 +243,8 @@ class Store:
         for name in names:
             if not is_utf8(name):
                 raise ReportError(self.root / "nights" / name, "its name is not UTF-8: rename it")
+            if clean(name) != name:
+                raise ReportError(self.root / "nights" / name, "no name of a machine: rename it")
         return names
 
     def nights(self, machine: str) -> list[Night]:
@@ -324,7 +329,7 @@ class Store:
         folder, found = self.root / "quarantine", []
         for path in folder.rglob("*.why"):
             with contextlib.suppress(OSError):  # a folder of this name, perhaps
-                why = file_bytes(path).decode("utf-8", "replace").strip()
+                why = clean(file_bytes(path).decode("utf-8", "replace").strip())
                 if os.path.lexists(path.with_suffix("")):
                     found.append((path.relative_to(folder).with_suffix(""), why))
         return sorted(found)
@@ -343,7 +348,7 @@ class Store:
         found = []
         for path in sorted((self.root / "decisions").glob("*.json")):
             try:
-                document = parse(path)
+                document = cleaned(parse(path))
                 if not _is_decision(document):
                     raise ReportError(path, "is no decision")
                 found.append(document)
