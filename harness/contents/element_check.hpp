@@ -4,8 +4,9 @@
 #include <cuda_runtime.h>
 
 #include <array>
+#include <bit>
 #include <cstddef>
-#include <cstring>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -14,11 +15,24 @@ namespace gpubench {
 
 inline constexpr int poison_byte = 0xFF;  // NaN in every floating-point type
 
+// An element as one number: memcmp() is called for each of millions where little is optimised.
+template <class T>
+using ElementBits = std::conditional_t<
+    sizeof(T) == 1, std::uint8_t,
+    std::conditional_t<
+        sizeof(T) == 2, std::uint16_t,
+        std::conditional_t<sizeof(T) == 4, std::uint32_t,
+                           std::conditional_t<sizeof(T) == 8, std::uint64_t,
+                                              std::array<unsigned char, sizeof(T)>>>>>;
+
 template <class T>
 [[gnu::always_inline]] inline bool is_poison(const T& element) {
-  std::array<unsigned char, sizeof(T)> poison;
-  poison.fill(poison_byte);
-  return std::memcmp(&element, poison.data(), sizeof(T)) == 0;
+  static constexpr ElementBits<T> poison = [] {
+    std::array<unsigned char, sizeof(T)> bytes;
+    bytes.fill(poison_byte);
+    return std::bit_cast<ElementBits<T>>(bytes);
+  }();
+  return std::bit_cast<ElementBits<T>>(element) == poison;
 }
 
 // A NaN that nobody expects is wrong; to expect one is to expect that an element was left
