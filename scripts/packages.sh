@@ -136,7 +136,8 @@ install_packages() {
   fi
   say "this machine lacks $*; running: ${as_root[*]:+${as_root[*]} }${installation[*]} (--no-install stops here instead)"
   as_root+=(env DEBIAN_FRONTEND=noninteractive)
-  if [[ "${installation[0]}" == apt-get ]]; then
+  if [[ "${installation[0]}" == apt-get && -z "${lists_are_new:-}" ]]; then
+    lists_are_new=yes
     # A third-party source that does not answer must not stop us: the installation decides.
     quietly "${as_root[@]}" apt-get update -q || say "apt-get update failed; trying to install anyway"
   fi
