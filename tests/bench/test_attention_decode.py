@@ -136,7 +136,10 @@ def test_shared_heads_save_bytes_and_no_flops() -> None:
             assert 0.95 < times[1] / times[0] <= 1.001
 
 
-@pytest.mark.parametrize("device", ["a100-80-sxm", "b200", "rtx-4090"])
+@pytest.mark.parametrize(
+    "device",
+    ["b200", *(pytest.param(d, marks=pytest.mark.release) for d in ("a100-80-sxm", "rtx-4090"))],
+)
 def test_its_laws_hold_on_other_devices(device: str) -> None:
     flags = (f"--device=model:{device}", "--benchmark_filter=^attention/decode/")
     found = rows_of(*flags).values()

@@ -253,7 +253,7 @@ def test_an_older_device_has_neither_wgmma_nor_tcgen05() -> None:
     }
 
 
-@pytest.mark.parametrize("device", ["b200", "gb300"])
+@pytest.mark.parametrize("device", ["b200", pytest.param("gb300", marks=pytest.mark.release)])
 def test_blackwell_has_the_rung_of_tcgen05(device: str, rows_of_concept: RowsOfConcept) -> None:
     rows = rows_of_concept("gemm_ladder", device)
     rung = rows["gemm_ladder/tcgen05/dtype:bf16/n:4096"]
@@ -271,7 +271,7 @@ def test_blackwell_has_the_rung_of_tcgen05(device: str, rows_of_concept: RowsOfC
     assert rows["gemm_ladder/wgmma_tma/dtype:bf16/n:4096"]["skipped"]
 
 
-@pytest.mark.parametrize("device", ["b200", "b300"])
+@pytest.mark.parametrize("device", ["b200", pytest.param("b300", marks=pytest.mark.release)])
 def test_a_pair_of_sms_loads_half_of_b(device: str) -> None:
     size = 4096
     found = rows_of(

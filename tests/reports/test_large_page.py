@@ -24,6 +24,7 @@ def page_of(rows: int, folder: Path) -> tuple[bytes, float]:
     return page, time.process_time() - begin
 
 
+@pytest.mark.release
 def test_a_thousand_rows_fit_a_page_with_all_their_charts(tmp_path: Path) -> None:
     page, _ = page_of(1000, tmp_path)
     assert len(page) <= LARGEST == 4_000_000
