@@ -3,14 +3,17 @@
 import argparse
 import json
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from fuzz.json_damage import JsonDamage
 
 from gpubench_reports.nightly.commands import status
 from gpubench_reports.nightly.commands.command_line import COMMANDS, SWITCHES, main
+from gpubench_reports.nightly.judging.history import SUITE_WIDE
 from gpubench_reports.nightly.store.store import Store
 
 from .conftest import process_file, put_nights
@@ -19,6 +22,13 @@ from .conftest import process_file, put_nights
 def ends(store: Store, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     code = main(["status", f"--store={store.root}"])
     return code, capsys.readouterr().err
+
+
+EVENT = {
+    **dict.fromkeys(("device", "mode", "benchmark", "kind", "class", "how"), "x"),
+    **dict.fromkeys(("before", "after", "reference"), 1.0),
+    **{"night": 3, "first_night": 2, "environment": {}, "slower": True},
+}
 
 
 @pytest.mark.parametrize("files", ["[1]", '{"a": 1}', '{"a": {}}', '{"\\ud800": {"sha256": "x"}}'])
@@ -41,6 +51,11 @@ def test_a_strange_list_of_files_is_put_aside(store: Store, capsys, files: str) 
         {"judged": "many"},
         {"provisional": None},
         {"segments": {}},
+        {"segments": [{}]},
+        {"provisional": [1]},
+        {"blind": [{}]},
+        {"events": [EVENT | {"after": 1e400}]},
+        {"events": [EVENT | {"rows": "all"}]},
     ],
 )
 def test_a_strange_verdict_is_put_aside_and_made_anew(store: Store, capsys, change: dict) -> None:
@@ -59,6 +74,29 @@ def test_half_a_character_in_a_date_is_taken_out(store: Store, capsys) -> None:
     plan = store.nights("lab")[0].path / "plan.json"
     plan.write_text('{"began": "\\ud800"}')
     assert ends(store, capsys)[0] == 0
+
+
+def test_a_verdict_of_any_shape_is_no_internal_error(store: Store, capsys) -> None:
+    put_nights(store, 12)
+    path = store.nights("lab")[-1].path / "verdict.json"
+    assert ends(store, capsys)[0] == 0
+    series = {"device": "x", "mode": "y", "benchmark": "z"}
+    whole = EVENT | {"rows": ["x"], "commits": ["a", "b"], "date": "2026-03-01"}
+    damage = JsonDamage(
+        json.loads(path.read_text())
+        | {
+            "events": [EVENT, whole, whole | {"benchmark": SUITE_WIDE}],
+            "provisional": [["x", "y", "z", 1]],
+            "missing": [series | {"why": "gone", "last_night": 3}],
+            "segments": [series | {"changed": {"driver": ["1", "2"]}, "ratio": 1.2}],
+            "blind": [series | {"why": "noise"}],
+        }
+    )
+    draw = random.Random(11)
+    for _ in range(60):
+        path.write_text(damage.next(draw), encoding="utf-8", errors="surrogatepass")
+        code, err = ends(store, capsys)
+        assert code in (0, 1, 2), err
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,9 @@ class MachineHistory:
 
     def series(self) -> list[Key]:
         """The rows, and what they may have shown together."""
-        return [*self.points, *(key for key in self.events if key[2] == SUITE_WIDE)]
+        measured = {row[:2] for row in self.points}
+        suite_wide = (key for key in self.events if key[2] == SUITE_WIDE)
+        return [*self.points, *(key for key in suite_wide if key[:2] in measured)]
 
     def event(
         self, key: Key, environment: int, before: int, first: int, night: int

@@ -30,9 +30,9 @@ from gpubench_reports.nightly.store.store import (
     Store,
     checksum,
     is_done,
-    is_verdict,
 )
 from gpubench_reports.nightly.store.tables import VERSION, recreate
+from gpubench_reports.nightly.store.verdicts import is_verdict
 
 _BUSY_SECONDS = 120.0
 

@@ -107,34 +107,6 @@ def is_done(document: dict[str, Any]) -> bool:
     )
 
 
-def is_verdict(document: dict[str, Any]) -> bool:
-    """Whether a verdict.json holds what is read from it."""
-    lists = {name: document.get(name) for name in ("events", "missing", "segments", "provisional")}
-    events, missing = document.get("events"), document.get("missing")
-    return (
-        all(isinstance(entries, list) for entries in lists.values())
-        and all(type(document.get(name)) is int for name in ("night", "judged", "learning"))
-        and all(_has(event, _IN_EVENT) for event in events or ())
-        and all(_has(entry, _IN_MISSING) for entry in missing or ())
-    )
-
-
-_IN_MISSING: dict[str, type] = dict.fromkeys(("device", "mode", "benchmark", "why"), str)
-_IN_EVENT: dict[str, type] = {
-    **dict.fromkeys(("device", "mode", "benchmark", "kind", "class", "how"), str),
-    **dict.fromkeys(("after", "reference"), float),
-    **dict.fromkeys(("night", "first_night"), int),
-    "environment": dict,
-    "slower": bool,
-}
-
-
-def _has(document: Any, types: dict[str, type]) -> bool:
-    return isinstance(document, dict) and all(
-        type(document.get(key)) is wanted for key, wanted in types.items()
-    )
-
-
 def _is_decision(document: Any) -> bool:
     types = {"action": str, "machine": str, "night": int, "series": list, "reason": str}
     return (
