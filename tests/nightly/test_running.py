@@ -13,7 +13,7 @@ from gpubench_reports.nightly.nights.rehearsal import varied_device
 from gpubench_reports.nightly.nights.running import CannotJudgeError, NightRun
 from gpubench_reports.nightly.store.store import Store
 
-from .conftest import values
+from .conftest import process_file, values
 from .nights import ROWS, opened, put_quiet_nights
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -295,3 +295,25 @@ def test_a_program_that_writes_nothing_is_given_up(run, tmp_path: Path) -> None:
     code, _, err = run(broken)
     assert code == 2
     assert "3 processes in a row failed: out of luck" in err
+
+
+@pytest.mark.parametrize(
+    ("context", "problem"),
+    [
+        ({"git_commit": "b" * 40}, "and the others are of 2 commits: no one night"),
+        ({"host_name": "other"}, "and the others are of 2 hosts; --machine names one"),
+    ],
+)
+def test_files_of_different_making_are_no_night(
+    tmp_path: Path, capsys, context: dict[str, str], problem: str
+) -> None:
+    files = [tmp_path / "1.json", tmp_path / "2.json"]
+    usual = {"git_commit": "a" * 40, "host_name": "one"}
+    files[0].write_bytes(process_file(ROWS, **usual))
+    files[1].write_bytes(process_file(ROWS, **{**usual, **context}))
+    words = ["add", f"--store={tmp_path / 'nights'}", *map(str, files)]
+    assert main(words) == 2
+    assert capsys.readouterr().err == f"nightly: {files[0]}: {problem}\n"
+    if "host_name" in context:  # of a container, perhaps, which has a new one each time
+        main([*words, "--machine=lab"])
+        assert len(opened(tmp_path).nights("lab")) == 1
