@@ -13,6 +13,7 @@ from gpubench_reports.rules.expressions import Expression
 from .factory import make_document, make_row
 
 H200 = device_files.read_device("h200-sxm")
+B200 = device_files.read_device("b200")
 CLOCK = 1.8e9
 FLOOR = make_row(
     "launch_overhead/empty_row/by:stream/launches:1", 4e-6, empty_kernel_seconds=2.5e-6
@@ -88,6 +89,24 @@ def test_several_rows_have_a_median_a_mean_or_a_best(load):
         [one] = run(load, rows, by=by).figures
         assert one.value == value
         assert len(one.rows) == 3
+
+
+def tensor_row(kernel, rate):
+    """A row of a millisecond on a B200, at so many FLOP per clock and SM in bf16."""
+    seconds = 1e-3 + 2.5e-6
+    counters = {"sm_clock_hz": CLOCK, "converged": 1}
+    counters["flops_per_second"] = rate * B200.value("sm_count") * CLOCK * 1e-3 / seconds
+    return make_row(f"compute_peak/{kernel}/dtype:bf16", seconds, **counters)
+
+
+def test_the_tensor_cores_rate_is_that_of_the_fastest_way_to_use_them(load):
+    """Products of two SMs together or of one, and mma.sync is compared with the faster ones."""
+    one, mma = tensor_row("tcgen05", 8000), tensor_row("mma", 2050)
+    for pairs, rate in (([], 8000), ([8200], 8200), ([7800], 8000)):
+        rows = [FLOOR, one, mma, *(tensor_row("tcgen05_pair", pair) for pair in pairs)]
+        found = figures(run(load, rows, B200, device="b200", device_title=B200.document["title"]))
+        assert found["tensor_bf16_flops_per_clock_per_sm"] == pytest.approx(rate, rel=1e-3)
+        assert found["mma_sync_efficiency"] == pytest.approx(2050 / rate, rel=1e-3)
 
 
 def test_only_values_that_there_can_be(load):

@@ -142,6 +142,18 @@ def test_the_best_of_the_rows_counts(folder):
     assert folder.outcome("copy").figure == 4.4e12
 
 
+def test_own_matmul_is_the_fastest_of_the_kernels_for_a_device(folder):
+    def row(kernel: str, rate: float) -> dict[str, Any]:
+        name = f"gemm_ladder/{kernel}/dtype:bf16/n:4096"
+        return make_row(name, 1e-3, flops_per_second=rate)
+
+    rows = [row("tcgen05", 1.5e15), row("tcgen05_pair", 1.6e15), row("library", 1.6e15)]
+    folder.file("suite-1.json", *rows)
+    [own] = [goal for goal in goals.goals() if goal.what.startswith("own matmul in bf16")]
+    [outcome] = goals.hold(folder.path, (own,))[1]
+    assert outcome.figure == pytest.approx(1)
+
+
 def test_rows_that_say_nothing_are_left_out(folder):
     folder.suites(4.4e12, 4.4e12, 4.35e12, 4.35e12, 4.35e12)
     folder.file("suite-1.json", copy_row(4.9e12, converged=0.0))

@@ -119,6 +119,24 @@ def test_attention_is_compared_at_one_shape(write, tmp_path):
     assert found.ratio == pytest.approx(6 / 8)
 
 
+def test_own_matmul_is_the_best_of_one_sm_and_of_pairs(write, tmp_path):
+    def row(name, rate):
+        return make_row(name, flops_per_second=rate)
+
+    ours = [
+        row(f"gemm_ladder/tcgen05{pair}/dtype:bf16/n:4096", rate)
+        for pair, rate in (("", 1.5e15), ("_pair", 1.6e15))
+    ]
+    theirs = [row("pytorch/matmul/dtype:bf16/n:4096", 2e15)]
+    for name, rows in (("gpubench-matmul-bf16-own-kernel", ours), ("pytorch", theirs)):
+        write({"context": make_context(), "benchmarks": rows}, f"{name}-1.json")
+    (tmp_path / "seconds.json").write_text(
+        '{"gpubench-matmul-bf16-own-kernel-1": 1, "pytorch-1": 1}'
+    )
+    (found,) = [c for c in answers.compare(tmp_path) if c.what.name == "matmul bf16, own kernel"]
+    assert found.ratio == pytest.approx(0.8)
+
+
 def test_runs_that_are_there_are_not_repeated(here):
     settings = here()
     peers.run_all(settings)

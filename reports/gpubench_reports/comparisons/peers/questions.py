@@ -65,9 +65,9 @@ WHATS = (
     What(
         "matmul bf16, own kernel",
         _FLOPS,
-        r"^gemm_ladder/(wgmma_tma|tcgen05)/.*/n:(4096|8192|16384)$",
+        r"^gemm_ladder/(wgmma_tma|tcgen05|tcgen05_pair)/.*/n:(4096|8192|16384)$",
         r"^pytorch/matmul/dtype:bf16/",
-        "ours: wgmma or tcgen05, with TMA; random data both",
+        "ours: wgmma, or tcgen05 by one SM or two, with TMA; random data both",
     ),
     What(
         "matmul fp8",
