@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 namespace gpubench {
 
@@ -9,6 +10,9 @@ struct MulticastMemory::Driver {
   using Handle = CUmemGenericAllocationHandle;
   using Flags = unsigned long long;
 
+  DriverFunction<CUdevice*, int> device{"cuDeviceGet"};
+  DriverFunction<std::size_t*, const CUmemAllocationProp*, CUmemAllocationGranularity_flags>
+      granularity{"cuMemGetAllocationGranularity"};
   DriverFunction<Handle*, std::size_t, const CUmemAllocationProp*, Flags> create{"cuMemCreate"};
   DriverFunction<Handle> release{"cuMemRelease"};
   DriverFunction<CUdeviceptr*, std::size_t, std::size_t, CUdeviceptr, Flags> reserve{
@@ -19,7 +23,7 @@ struct MulticastMemory::Driver {
   DriverFunction<CUdeviceptr, std::size_t, const CUmemAccessDesc*, std::size_t> set_access{
       "cuMemSetAccess"};
   DriverFunction<std::size_t*, const CUmulticastObjectProp*, CUmulticastGranularity_flags>
-      granularity{"cuMulticastGetGranularity"};
+      multicast_granularity{"cuMulticastGetGranularity"};
   DriverFunction<Handle*, const CUmulticastObjectProp*> create_multicast{"cuMulticastCreate"};
   DriverFunction<Handle, CUdevice> add_device{"cuMulticastAddDevice"};
   DriverFunction<Handle, std::size_t, Handle, std::size_t, std::size_t, Flags> bind{
@@ -36,6 +40,13 @@ CUmemLocation location_of(int device) {
   return location;
 }
 
+CUmemAllocationProp memory_on(int device) {
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location = location_of(device);
+  return properties;
+}
+
 CUmemAccessDesc access_of(int device) {
   CUmemAccessDesc access{};
   access.location = location_of(device);
@@ -45,13 +56,23 @@ CUmemAccessDesc access_of(int device) {
 
 }  // namespace
 
+std::size_t rounded_to_all(std::size_t bytes, const std::vector<std::size_t>& units) {
+  const std::size_t unit =
+      std::accumulate(units.begin(), units.end(), std::size_t{1},
+                      [](std::size_t a, std::size_t b) { return std::lcm(a, b); });
+  return (bytes + unit - 1) / unit * unit;
+}
+
 std::string MulticastMemory::why_not(const GpuRanks& ranks) {
   if (ranks.local() < 2) return "a multicast object of one GPU reaches no other";
   try {
+    const DriverFunction<CUdevice*, int> get("cuDeviceGet");
     const DriverFunction<int*, CUdevice_attribute, CUdevice> attribute("cuDeviceGetAttribute");
     for (int i = 0; i < ranks.local(); ++i) {
+      CUdevice device{};
+      get(&device, ranks.device(i));
       int supported = 0;
-      attribute(&supported, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, ranks.device(i));
+      attribute(&supported, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, device);
       if (supported == 0) {
         return "GPU " + std::to_string(ranks.device(i)) +
                " has no multicast: that takes NVLink switches that add, H100 and later";
@@ -76,23 +97,36 @@ MulticastMemory::MulticastMemory(const GpuRanks& ranks, std::size_t bytes)
   CUmulticastObjectProp properties{};
   properties.numDevices = static_cast<unsigned>(ranks.local());
   properties.size = bytes;
-  std::size_t unit = 0;
-  driver_->granularity(&unit, &properties, CU_MULTICAST_GRANULARITY_MINIMUM);
-  bytes_ = properties.size = (bytes + unit - 1) / unit * unit;
+  bytes_ = properties.size = rounded_to_all(bytes, units(ranks, properties));
   try {
     driver_->create_multicast(&everywhere_.handle, &properties);
     everywhere_.has_handle = true;
     std::vector<CUmemAccessDesc> of_all;
     for (int i = 0; i < ranks.local(); ++i) {
-      driver_->add_device(everywhere_.handle, ranks.device(i));
+      Part& part = parts_.emplace_back();
+      part.ordinal = ranks.device(i);
+      driver_->device(&part.device, part.ordinal);
+      driver_->add_device(everywhere_.handle, part.device);
       of_all.push_back(access_of(ranks.device(i)));
     }
-    ranks.each([&](int i) { add_part(ranks.device(i)); });
+    ranks.each([&](int i) { fill(parts_[static_cast<std::size_t>(i)]); });
     map(everywhere_, of_all);
   } catch (...) {
     give_back();
     throw;
   }
+}
+
+// What the size must be a multiple of, of each: it lies on every GPU and in the multicast object.
+std::vector<std::size_t> MulticastMemory::units(const GpuRanks& ranks,
+                                                const CUmulticastObjectProp& properties) const {
+  std::vector<std::size_t> all(1);
+  driver_->multicast_granularity(all.data(), &properties, CU_MULTICAST_GRANULARITY_RECOMMENDED);
+  for (int i = 0; i < ranks.local(); ++i) {
+    const CUmemAllocationProp memory = memory_on(ranks.device(i));
+    driver_->granularity(&all.emplace_back(), &memory, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+  }
+  return all;
 }
 
 void MulticastMemory::map(Part& part, const std::vector<CUmemAccessDesc>& access) const {
@@ -102,15 +136,11 @@ void MulticastMemory::map(Part& part, const std::vector<CUmemAccessDesc>& access
   driver_->set_access(part.address, bytes_, access.data(), access.size());
 }
 
-void MulticastMemory::add_part(int device) {
-  Part& part = parts_.emplace_back();
-  part.device = device;
-  CUmemAllocationProp properties{};
-  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.location = location_of(device);
+void MulticastMemory::fill(Part& part) const {
+  const CUmemAllocationProp properties = memory_on(part.ordinal);
   driver_->create(&part.handle, bytes_, &properties, 0);
   part.has_handle = true;
-  map(part, {access_of(device)});
+  map(part, {access_of(part.ordinal)});
   driver_->bind(everywhere_.handle, 0, part.handle, 0, bytes_, 0);
   part.is_bound = true;
 }
@@ -120,7 +150,7 @@ void MulticastMemory::wait_for_all() const noexcept {
   int before = 0;
   static_cast<void>(cudaGetDevice(&before));
   for (const Part& part : parts_) {
-    static_cast<void>(cudaSetDevice(part.device));
+    static_cast<void>(cudaSetDevice(part.ordinal));
     static_cast<void>(cudaDeviceSynchronize());
   }
   static_cast<void>(cudaSetDevice(before));

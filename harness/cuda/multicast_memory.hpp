@@ -42,6 +42,9 @@ class DriverFunction {
   CUresult (*function_)(Parameters...) = nullptr;
 };
 
+// The next multiple of all of them.
+std::size_t rounded_to_all(std::size_t bytes, const std::vector<std::size_t>& units);
+
 class MulticastMemory {
  public:
   // Why these ranks, all of one process, cannot have any; "" where they can.
@@ -62,15 +65,18 @@ class MulticastMemory {
  private:
   // Memory of one GPU, or the multicast object.
   struct Part {
-    int device = 0;
+    int ordinal = 0;  // the runtime's
+    CUdevice device{};
     CUmemGenericAllocationHandle handle = 0;
     CUdeviceptr address = 0;
     bool has_handle = false, is_mapped = false, is_bound = false;
   };
   struct Driver;
 
+  std::vector<std::size_t> units(const GpuRanks& ranks,
+                                 const CUmulticastObjectProp& properties) const;
   void map(Part& part, const std::vector<CUmemAccessDesc>& access) const;
-  void add_part(int device);
+  void fill(Part& part) const;
   void wait_for_all() const noexcept;
   void give_back(Part& part) const noexcept;
   void give_back() noexcept;

@@ -42,6 +42,12 @@ TEST_F(MulticastMemoryTest, EachGpuHasItsOwnAndAllAreGivenBack) {
   EXPECT_EQ(free_bytes(), before);
 }
 
+TEST(MulticastMemorySizes, AreMultiplesOfWhatEachGpuAndTheObjectAskFor) {
+  EXPECT_EQ(rounded_to_all(1, {4, 6}), 12U);
+  EXPECT_EQ(rounded_to_all(12, {4, 6}), 12U);
+  EXPECT_EQ(rounded_to_all(13, {2, 8, 2}), 16U);
+}
+
 TEST_F(MulticastMemoryTest, OneGpuHasNobodyToShareItWith) {
   EXPECT_EQ(MulticastMemory::why_not(GpuRanks(1, 2)),
             "a multicast object of one GPU reaches no other");

@@ -78,6 +78,10 @@ Words floats(float a, float b, float c, float d) {
           std::bit_cast<unsigned>(d)};
 }
 
+TEST_F(MultimemTest, ItsSizeIsTheOneThatTheDriverRecommends) {
+  EXPECT_EQ(team->bytes(), VirtualMemory::recommended_granularity);
+}
+
 TEST_F(MultimemTest, ALoadAddsWhatAllDevicesHave) {
   write(0, floats(1, 2, 3, 4));
   write(1, floats(10, 20, 30, 40));
@@ -142,7 +146,7 @@ TEST_F(MultimemTest, AdditionsOfManyBlocksAreAtomic) {
 TEST_F(MultimemTest, WhatIsWrongWithAnAccessIsSaid) {
   using namespace kernels;
   constexpr auto fp32 = Sum::fp32;
-  const std::size_t end = std::size_t{2} << 20;
+  const std::size_t end = team->bytes();
   const auto expect = [&](const char* words, auto launch) {
     EXPECT_THAT(fault_of(launch), HasSubstr(words));
   };

@@ -12,6 +12,11 @@ namespace {
 
 using Handle = CUmemGenericAllocationHandle;
 
+// The driver's numbers of devices are not the runtime's ordinals: whoever confuses the two is
+// noticed.
+constexpr CUdevice first_device = 100;
+int ordinal_of(CUdevice device) { return device - first_device; }
+
 // What every one of them does. Numeric values agree between the runtime's and the driver's errors.
 #define GPUBENCH_DRIVER_CALL(name, body)                                             \
   static_cast<CUresult>(call(name, [&]([[maybe_unused]] Runtime& r) -> cudaError_t { \
@@ -19,13 +24,32 @@ using Handle = CUmemGenericAllocationHandle;
     body                                                                             \
   }))
 
+CUresult device_get(CUdevice* device, int ordinal) {
+  return GPUBENCH_DRIVER_CALL("cuDeviceGet", {
+    if (device == nullptr) return cudaErrorInvalidValue;
+    if (ordinal < 0 || ordinal >= r.device_count()) return cudaErrorInvalidDevice;
+    *device = first_device + ordinal;
+    return cudaSuccess;
+  });
+}
+
 CUresult device_attribute(int* value, CUdevice_attribute attribute, CUdevice device) {
   return GPUBENCH_DRIVER_CALL("cuDeviceGetAttribute", {
     if (value == nullptr || attribute != CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED) {
       return cudaErrorInvalidValue;
     }
-    if (device < 0 || device >= r.device_count()) return cudaErrorInvalidDevice;
+    const int ordinal = ordinal_of(device);
+    if (ordinal < 0 || ordinal >= r.device_count()) return cudaErrorInvalidDevice;
     *value = memory.has_multicast() ? 1 : 0;
+    return cudaSuccess;
+  });
+}
+
+CUresult allocation_granularity(std::size_t* bytes, const CUmemAllocationProp* properties,
+                                CUmemAllocationGranularity_flags) {
+  return GPUBENCH_DRIVER_CALL("cuMemGetAllocationGranularity", {
+    if (bytes == nullptr || properties == nullptr) return cudaErrorInvalidValue;
+    *bytes = VirtualMemory::granularity;
     return cudaSuccess;
   });
 }
@@ -71,11 +95,12 @@ CUresult mem_set_access(CUdeviceptr address, std::size_t bytes, const CUmemAcces
 }
 
 CUresult multicast_granularity(std::size_t* bytes, const CUmulticastObjectProp* properties,
-                               CUmulticastGranularity_flags) {
+                               CUmulticastGranularity_flags which) {
   return GPUBENCH_DRIVER_CALL("cuMulticastGetGranularity", {
     if (bytes == nullptr || properties == nullptr) return cudaErrorInvalidValue;
     if (!memory.has_multicast()) return cudaErrorNotSupported;
-    *bytes = VirtualMemory::granularity;
+    *bytes = which == CU_MULTICAST_GRANULARITY_RECOMMENDED ? VirtualMemory::recommended_granularity
+                                                           : VirtualMemory::granularity;
     return cudaSuccess;
   });
 }
@@ -86,7 +111,8 @@ CUresult multicast_create(Handle* handle, const CUmulticastObjectProp* propertie
 }
 
 CUresult multicast_add_device(Handle multicast, CUdevice device) {
-  return GPUBENCH_DRIVER_CALL("cuMulticastAddDevice", return memory.add_device(multicast, device););
+  return GPUBENCH_DRIVER_CALL("cuMulticastAddDevice",
+                              return memory.add_device(multicast, ordinal_of(device)););
 }
 
 CUresult multicast_bind(Handle multicast, std::size_t at, Handle part, std::size_t offset,
@@ -98,7 +124,7 @@ CUresult multicast_bind(Handle multicast, std::size_t at, Handle part, std::size
 
 CUresult multicast_unbind(Handle multicast, CUdevice device, std::size_t at, std::size_t bytes) {
   return GPUBENCH_DRIVER_CALL("cuMulticastUnbind",
-                              return memory.unbind(multicast, device, at, bytes););
+                              return memory.unbind(multicast, ordinal_of(device), at, bytes););
 }
 
 #undef GPUBENCH_DRIVER_CALL
@@ -107,7 +133,9 @@ CUresult multicast_unbind(Handle multicast, CUdevice device, std::size_t at, std
 
 void* virtual_memory_function(std::string_view name) {
   static const std::pair<std::string_view, void*> all[] = {
+      {"cuDeviceGet", reinterpret_cast<void*>(&device_get)},
       {"cuDeviceGetAttribute", reinterpret_cast<void*>(&device_attribute)},
+      {"cuMemGetAllocationGranularity", reinterpret_cast<void*>(&allocation_granularity)},
       {"cuMemCreate", reinterpret_cast<void*>(&mem_create)},
       {"cuMemRelease", reinterpret_cast<void*>(&mem_release)},
       {"cuMemAddressReserve", reinterpret_cast<void*>(&mem_address_reserve)},

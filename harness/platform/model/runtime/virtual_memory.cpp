@@ -167,7 +167,7 @@ cudaError_t VirtualMemory::create_multicast(Handle* handle,
   return cudaSuccess;
 }
 
-cudaError_t VirtualMemory::add_device(Handle multicast, CUdevice device) {
+cudaError_t VirtualMemory::add_device(Handle multicast, int device) {
   const ObjectPtr object = multicast_of(multicast);
   if (!is_device(device)) return cudaErrorInvalidDevice;
   if (object == nullptr || object->devices.size() == object->team) return cudaErrorInvalidValue;
@@ -192,8 +192,7 @@ cudaError_t VirtualMemory::bind(Handle multicast, std::size_t at, Handle memory,
   return cudaSuccess;
 }
 
-cudaError_t VirtualMemory::unbind(Handle multicast, CUdevice device, std::size_t at,
-                                  std::size_t bytes) {
+cudaError_t VirtualMemory::unbind(Handle multicast, int device, std::size_t at, std::size_t bytes) {
   const ObjectPtr object = multicast_of(multicast);
   if (object == nullptr || at != 0 || bytes != object->bytes) return cudaErrorInvalidValue;
   const auto found = object->bound.find(device);

@@ -21,7 +21,9 @@ namespace gpubench::model {
 class VirtualMemory {
  public:
   using Handle = CUmemGenericAllocationHandle;
-  static constexpr std::size_t granularity = std::size_t{2} << 20;
+  static constexpr std::size_t granularity = std::size_t{1} << 20;
+  // Of multicast objects, and not the least: whoever confuses the two is noticed.
+  static constexpr std::size_t recommended_granularity = 2 * granularity;
 
   // `devices`: those that share a node, and its switches if it has any.
   VirtualMemory(DeviceMemory& memory, const DeviceSpec& device, int devices);
@@ -42,10 +44,10 @@ class VirtualMemory {
                          std::size_t count);
 
   cudaError_t create_multicast(Handle* handle, const CUmulticastObjectProp* properties);
-  cudaError_t add_device(Handle multicast, CUdevice device);
+  cudaError_t add_device(Handle multicast, int device);
   cudaError_t bind(Handle multicast, std::size_t at, Handle memory, std::size_t offset,
                    std::size_t bytes);
-  cudaError_t unbind(Handle multicast, CUdevice device, std::size_t at, std::size_t bytes);
+  cudaError_t unbind(Handle multicast, int device, std::size_t at, std::size_t bytes);
 
  private:
   struct Object;
