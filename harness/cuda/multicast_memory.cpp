@@ -1,7 +1,5 @@
 #include "harness/cuda/multicast_memory.hpp"
 
-#include <algorithm>
-#include <iterator>
 #include <numeric>
 
 namespace gpubench {
@@ -54,6 +52,11 @@ CUmemAccessDesc access_of(int device) {
   return access;
 }
 
+// Nobody has set up the switches.
+std::string not_set_up(const CudaError& error) {
+  return std::string("no multicast object here (does the fabric manager run?): ") + error.what();
+}
+
 }  // namespace
 
 std::size_t rounded_to_all(std::size_t bytes, const std::vector<std::size_t>& units) {
@@ -84,12 +87,18 @@ std::string MulticastMemory::why_not(const GpuRanks& ranks) {
       return std::string("the driver has no multicast objects (CUDA 12.1 has): ") + error.what();
     }
     // Without its fabric manager, a node calls these arguments invalid, too (NVIDIA/nccl #1672).
-    constexpr cudaError_t not_set_up[] = {cudaErrorSystemNotReady, cudaErrorIllegalState,
-                                          cudaErrorInvalidValue};
-    if (std::ranges::find(not_set_up, error.code()) == std::end(not_set_up)) throw;
-    return std::string("no multicast object here (does the fabric manager run?): ") + error.what();
+    if (error.code() == cudaErrorInvalidValue) return not_set_up(error);
+    const std::string why = why_not(error);
+    if (why.empty()) throw;
+    return why;
   }
   return "";
+}
+
+std::string MulticastMemory::why_not(const CudaError& error) {
+  const bool is_machines =
+      error.code() == cudaErrorSystemNotReady || error.code() == cudaErrorIllegalState;
+  return is_machines ? not_set_up(error) : "";
 }
 
 MulticastMemory::MulticastMemory(const GpuRanks& ranks, std::size_t bytes)

@@ -49,6 +49,8 @@ class MulticastMemory {
  public:
   // Why these ranks, all of one process, cannot have any; "" where they can.
   static std::string why_not(const GpuRanks& ranks);
+  // Likewise, from a failure to have more: the machine can lose what it needs at any time.
+  static std::string why_not(const CudaError& error);
 
   // At least `bytes` on the GPU of each rank.
   MulticastMemory(const GpuRanks& ranks, std::size_t bytes);

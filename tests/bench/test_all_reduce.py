@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -268,6 +269,20 @@ def test_a_machine_whose_switches_do_not_add_is_skipped(device: str, reason: str
     found = rows_of(f"--device=model:{device}", "--suite=full", wanted)
     assert {row["skip_reason"] for row in found.values()} == {reason}
     assert len(found) == 2
+
+
+@pytest.mark.parametrize("call", [1, 2, 3, 5])
+def test_switches_that_nobody_has_set_up_skip_the_row_whenever_it_notices(
+    call: int, tmp_path: Path
+) -> None:
+    """For two GPUs, calls 1 and 2 are the probe's; then come the vectors', and the sums'."""
+    failing = {"function": "cuMulticastBindMem", "call": call, "error": 802}
+    conditions = tmp_path / "calls.json"
+    conditions.write_text(json.dumps({"failing_call": failing}))
+    row = "--benchmark_filter=^all_reduce/nvls/dtype:fp32/ranks:2/size:2048$"
+    flags = ("--device=model:h200-sxm", "--suite=full", f"--conditions={conditions}")
+    [found] = rows_of(*flags, row).values()
+    assert "does the fabric manager run?" in found["skip_reason"]
 
 
 def test_every_dtype_place_and_number_of_ranks_is_in_the_full_suite() -> None:

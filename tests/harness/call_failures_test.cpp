@@ -179,6 +179,14 @@ TEST(CallFailures, WithoutAFabricManagerTheRowsAreSkipped) {
   EXPECT_THAT(why_when("cuMulticastCreate", cudaErrorNotSupported),
               HasSubstr("the driver has no multicast objects"));
   EXPECT_THROW(why_when("cuMulticastCreate", cudaErrorUnknown), CudaError);
+  // Where an object could be had before, the arguments are right for this machine.
+  const auto why_later = [](cudaError_t error) {
+    return MulticastMemory::why_not(CudaError(error, "cuMulticastBindMem", "here"));
+  };
+  for (const auto error : {cudaErrorSystemNotReady, cudaErrorIllegalState}) {
+    EXPECT_THAT(why_later(error), HasSubstr("does the fabric manager run?"));
+  }
+  EXPECT_EQ(why_later(cudaErrorInvalidValue), "");
   model::current_runtime()->filter_calls(nullptr);
 }
 

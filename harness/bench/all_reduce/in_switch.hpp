@@ -45,6 +45,18 @@ class SwitchVectors {
   gpubench::MulticastMemory in_, sums_;
 };
 
+// Skips the row where the machine lacks what they need, as where not even a small one is to be had.
+template <class T>
+SwitchVectors<T> vectors_or_skip(Bench& bench, const GpuRanks& ranks, std::size_t n) {
+  try {
+    return SwitchVectors<T>(bench, ranks, n);
+  } catch (const gpubench::CudaError& error) {
+    const std::string why = gpubench::MulticastMemory::why_not(error);
+    if (why.empty()) throw;
+    bench.skip(why);
+  }
+}
+
 // The law: the link carries `factor` bytes for each of the vector's, as fast as in NCCL's
 // all-reduce by 8 GPUs, whose bus bandwidth the device file has.
 inline void say_switch_work(Bench& bench, double factor, double size, double ranks) {
@@ -69,7 +81,7 @@ void in_switch(Bench& bench) {
   const auto size = bench.arg<std::size_t>("size");
   const std::size_t n = size / sizeof(T);
   const auto count = static_cast<unsigned>(ranks.count());
-  const SwitchVectors<T> vectors(bench, ranks, n);
+  const SwitchVectors<T> vectors = vectors_or_skip<T>(bench, ranks, n);
   say_switch_work(bench, adds_to_all ? add_to_all_factor(count) : switch_factor(count),
                   static_cast<double>(size), count);
   const std::size_t operations = n / numbers_at_once<T>;

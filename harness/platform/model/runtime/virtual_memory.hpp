@@ -22,7 +22,7 @@ class VirtualMemory {
  public:
   using Handle = CUmemGenericAllocationHandle;
   static constexpr std::size_t granularity = std::size_t{1} << 20;
-  // Of multicast objects, and not the least: whoever confuses the two is noticed.
+  // For multicast objects, and not the least: whoever confuses the two is noticed.
   static constexpr std::size_t recommended_granularity = 2 * granularity;
 
   // `devices`: those that share a node, and its switches if it has any.
