@@ -63,9 +63,14 @@ std::vector<BlockResult> Cluster::run(const Program& program, const KernelLaunch
     if (advance() || std::ranges::any_of(blocks, failed)) continue;
     (*std::ranges::find_if(blocks, is_live))->end_in_deadlock();
   }
+  // Blocks that this one has stopped could not give back what they had: no fault of theirs.
+  const auto first_failed = std::ranges::find_if(blocks, failed) - blocks.begin();
   std::vector<BlockResult> results;
   for (const auto& block : blocks) results.push_back(block->finish());
-  const auto fault = std::ranges::find_if(results, [](const auto& r) { return !r.fault.empty(); });
+  auto fault = results.begin() + first_failed;
+  if (fault == results.end()) {
+    fault = std::ranges::find_if(results, [](const auto& r) { return !r.fault.empty(); });
+  }
   if (fault != results.end() && fault != results.begin()) {
     std::swap(results.front().fault, fault->fault);
     results.front().is_illegal_access = fault->is_illegal_access;
