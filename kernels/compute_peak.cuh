@@ -316,7 +316,7 @@ __global__ void __launch_bounds__(matrix_threads) mma(double* out) {
 template <class Type>
 inline constexpr unsigned wgmma_rounds = std::is_same_v<Type, Fp8> ? 192 : 256;
 template <class Type>
-constexpr double wgmma_flops_a_block = 2.0 * 64 * wgmma_columns* depth<Type>* wgmma_rounds<Type>;
+constexpr double wgmma_flops_per_block = 2.0 * 64 * wgmma_columns* depth<Type>* wgmma_rounds<Type>;
 
 template <class Type>
 __global__ void __launch_bounds__(matrix_threads) wgmma(double* out) {

@@ -18,7 +18,7 @@ inline constexpr gpubench::Tcgen05Type scaled_tcgen05_type =
 // to one block.
 inline constexpr unsigned scaled_columns = 192, scaled_tcgen05_rounds = 160;
 template <class Type>
-constexpr double scaled_tcgen05_flops_a_block =
+constexpr double scaled_tcgen05_flops_per_block =
     2.0 * tcgen05_rows* scaled_columns* Type::depth* scaled_tcgen05_rounds;
 
 // A copy brings four scales of each of 128 rows: row 32 j + i from byte 16 i + 4 j on. Each row has

@@ -22,7 +22,7 @@ inline constexpr gpubench::Tcgen05Type tcgen05_type =
 inline constexpr unsigned tcgen05_rows = 128, tcgen05_columns = 256;
 inline constexpr unsigned tcgen05_rounds = 128;
 template <class Type>
-constexpr double tcgen05_flops_a_block =
+constexpr double tcgen05_flops_per_block =
     2.0 * tcgen05_rows* tcgen05_columns* depth<Type>* tcgen05_rounds;
 // a, and b behind it, in the order of tile_offset().
 inline constexpr unsigned tcgen05_a_bytes = tcgen05_rows * 32,

@@ -13,17 +13,17 @@ namespace compute_peak {
 // The largest product of a pair: for each block as many sums, from as many rows of a, as the
 // largest product of one block has, but half of b.
 inline constexpr unsigned pair_rows = 2 * tcgen05_rows, pair_columns = tcgen05_columns,
-                          columns_a_block = pair_columns / 2;
-inline constexpr unsigned pair_a_bytes = tcgen05_rows * 32, pair_b_bytes = columns_a_block * 32,
+                          columns_per_block = pair_columns / 2;
+inline constexpr unsigned pair_a_bytes = tcgen05_rows * 32, pair_b_bytes = columns_per_block * 32,
                           pair_shared_bytes = pair_a_bytes + pair_b_bytes + 2 * sizeof(Mbarrier);
 
-static_assert(matrix_threads == tcgen05_rows && matrix_threads == columns_a_block);
+static_assert(matrix_threads == tcgen05_rows && matrix_threads == columns_per_block);
 
 // More than of one block, as the cluster's barriers take longer than a block's. With four times as
 // many, a row's weighted sum would not fit into 32 bits.
 inline constexpr unsigned pair_rounds = 3 * tcgen05_rounds;
 template <class Type>
-constexpr double pair_flops_a_block = 2.0 * tcgen05_rows* pair_columns* depth<Type>* pair_rounds;
+constexpr double pair_flops_per_block = 2.0 * tcgen05_rows* pair_columns* depth<Type>* pair_rounds;
 
 template <class Type>
 __global__ void __launch_bounds__(matrix_threads) tcgen05_pair(double* out) {
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(matrix_threads) tcgen05_pair(double* out) {
   auto* const place = reinterpret_cast<unsigned*>(done + 1);
   const unsigned rank = cluster_rank();
   const unsigned row = rank * tcgen05_rows + threadIdx.x;  // a thread brings one of a,
-  const unsigned column = column_vector(0, rank * columns_a_block + threadIdx.x);  // and one of b
+  const unsigned column = column_vector(0, rank * columns_per_block + threadIdx.x);  // and one of b
 #pragma unroll 1  // nvcc would merge some of the stores
   for (unsigned k = 0; k < depth<Type>; ++k) {
     const unsigned at = tile_offset(threadIdx.x, k * sizeof(Element));

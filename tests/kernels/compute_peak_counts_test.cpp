@@ -26,7 +26,8 @@ class ComputePeakCounts : public ComputePeakRuns {
   template <class Type>
   void expect_wgmma(Tensor type) {
     wgmma_of<Type>();
-    EXPECT_EQ(counts().warpgroup_flops[static_cast<std::size_t>(type)], wgmma_flops_a_block<Type>);
+    EXPECT_EQ(counts().warpgroup_flops[static_cast<std::size_t>(type)],
+              wgmma_flops_per_block<Type>);
     EXPECT_EQ(counts().tensor_flops[static_cast<std::size_t>(type)], 0);
   }
 };
@@ -38,7 +39,7 @@ class ComputePeakBlackwellCounts : OnDevice, public ComputePeakRuns {
   void expect_scaled_tcgen05(Tensor type) {
     scaled_tcgen05_of<Type>();
     EXPECT_EQ(counts().warpgroup_flops[static_cast<std::size_t>(type)],
-              scaled_tcgen05_flops_a_block<Type>);
+              scaled_tcgen05_flops_per_block<Type>);
     EXPECT_EQ(counts().at(model::WarpOperation::matrices), scaled_tcgen05_rounds);
     EXPECT_EQ(emulator.runs().back().profile.tensor_columns, tcgen05_columns);
   }
@@ -47,7 +48,7 @@ class ComputePeakBlackwellCounts : OnDevice, public ComputePeakRuns {
     tcgen05_pair_of<Type>();
     // Both blocks' Tensor Cores work; one thread asks for both.
     EXPECT_EQ(counts().warpgroup_flops[static_cast<std::size_t>(type)],
-              2 * pair_flops_a_block<Type>);
+              2 * pair_flops_per_block<Type>);
     EXPECT_EQ(counts().at(model::WarpOperation::matrices), pair_rounds);
     EXPECT_EQ(emulator.runs().back().profile.tensor_columns, tcgen05_columns);
   }
@@ -55,7 +56,7 @@ class ComputePeakBlackwellCounts : OnDevice, public ComputePeakRuns {
   void expect_tcgen05(Tensor type) {
     tcgen05_of<Type>();
     EXPECT_EQ(counts().warpgroup_flops[static_cast<std::size_t>(type)],
-              tcgen05_flops_a_block<Type>);
+              tcgen05_flops_per_block<Type>);
     EXPECT_EQ(counts().at(model::WarpOperation::matrices), tcgen05_rounds);
     EXPECT_EQ(emulator.runs().back().profile.tensor_columns, tcgen05_columns);
   }

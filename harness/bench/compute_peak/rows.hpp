@@ -30,13 +30,13 @@ struct Shape {
 };
 
 template <class Expected>
-void run(Bench& bench, void (*kernel)(double*), const Shape& shape, double flops_a_block,
+void run(Bench& bench, void (*kernel)(double*), const Shape& shape, double flops_per_block,
          Expected expected, const std::string& roof, const ObservedPeak& at_best,
          bool measures_roof = true) {
   const auto blocks = static_cast<unsigned>(at_best.sms) * shape.blocks_an_sm;
   const auto out = bench.output<double>(std::size_t{blocks} * shape.threads);
   bench.verify(out, expected);
-  bench.work({.flops = flops_a_block * blocks,
+  bench.work({.flops = flops_per_block * blocks,
               .integers = roof == "int32" || roof == "tensor_int8",
               .law = at_best.law(peak),
               .law_tolerance = 0.03,
@@ -68,10 +68,10 @@ inline std::string tensor_roof(const Bench& bench) {
 
 // `share`: of the Tensor Cores' rate; a row that cannot reach all of it measures no roof.
 template <class Expected>
-void run_tensor(Bench& bench, void (*kernel)(double*), double flops_a_block, Expected expected,
+void run_tensor(Bench& bench, void (*kernel)(double*), double flops_per_block, Expected expected,
                 double share = 1, std::size_t shared_bytes = 0, unsigned cluster = 1) {
   const std::string roof = tensor_roof(bench);
-  run(bench, kernel, {64, matrix_threads, shared_bytes, cluster}, flops_a_block, expected, roof,
+  run(bench, kernel, {64, matrix_threads, shared_bytes, cluster}, flops_per_block, expected, roof,
       {bench, roof + "_flops_per_clock_per_sm", share}, share == 1);
 }
 
@@ -98,15 +98,16 @@ void scaled_mma_row(Bench& bench) {
 template <class Type>
 void wgmma_row(Bench& bench) {
   if (const std::string why = gpubench::why_no_wgmma(); !why.empty()) bench.skip(why);
-  run_tensor(bench, compute_peak::wgmma<Type>, wgmma_flops_a_block<Type>, ExpectedSums<Type>{true});
+  run_tensor(bench, compute_peak::wgmma<Type>, wgmma_flops_per_block<Type>,
+             ExpectedSums<Type>{true});
 }
 
 template <class Type>
 void tcgen05_row(Bench& bench) {
   const auto why = gpubench::why_no_tcgen05(std::is_same_v<Type, Int8>);
   if (!why.empty()) bench.skip(why);
-  run_tensor(bench, compute_peak::tcgen05<Type>, tcgen05_flops_a_block<Type>, ExpectedRows<Type>{},
-             1, tcgen05_shared_bytes);
+  run_tensor(bench, compute_peak::tcgen05<Type>, tcgen05_flops_per_block<Type>,
+             ExpectedRows<Type>{}, 1, tcgen05_shared_bytes);
 }
 
 // The same rate: NVIDIA publishes no other for a pair than for its two SMs. Blocks that have no
@@ -115,7 +116,7 @@ template <class Type>
 void tcgen05_pair_row(Bench& bench) {
   const auto why = gpubench::why_no_tcgen05(std::is_same_v<Type, Int8>);
   if (!why.empty()) bench.skip(why);
-  run_tensor(bench, compute_peak::tcgen05_pair<Type>, pair_flops_a_block<Type>,
+  run_tensor(bench, compute_peak::tcgen05_pair<Type>, pair_flops_per_block<Type>,
              ExpectedPairRows<Type>{}, 1, gpubench::shared_bytes_for(2), 2);
 }
 
@@ -125,7 +126,7 @@ void scaled_tcgen05_row(Bench& bench) {
   if (std::is_same_v<Type, Nvfp4> && bench.device().compute_capability() == std::pair(10, 3)) {
     bench.skip("the rate of compute capability 10.3 is that of products of 96 along k, not of 64");
   }
-  run_tensor(bench, scaled_tcgen05<Type>, scaled_tcgen05_flops_a_block<Type>,
+  run_tensor(bench, scaled_tcgen05<Type>, scaled_tcgen05_flops_per_block<Type>,
              ExpectedScaledRows<Type>{}, 1, scaled_shared_bytes);
 }
 

@@ -198,14 +198,14 @@ std::vector<double> TensorUnit::read(Type type, std::uint64_t descriptor, unsign
 
 void TensorUnit::compute(const Product& p) {
   const unsigned blocks = p.is_pairs ? 2 : 1, depth = k_bytes / bytes_of(p.type);
-  const unsigned columns_a_block = p.columns / blocks;
+  const unsigned columns_per_block = p.columns / blocks;
   TensorUnit* const units[] = {this, p.is_pairs ? peer() : nullptr};
   std::vector<double> b(std::size_t{p.columns} * depth);
   for (unsigned i = 0; i < blocks; ++i) {
-    const std::vector<double> part = units[i]->read(p.type, p.b, columns_a_block);
-    for (unsigned column = 0; column < columns_a_block; ++column) {
+    const std::vector<double> part = units[i]->read(p.type, p.b, columns_per_block);
+    for (unsigned column = 0; column < columns_per_block; ++column) {
       for (unsigned k = 0; k < depth; ++k) {
-        b[k * p.columns + i * columns_a_block + column] = part[column * depth + k];
+        b[k * p.columns + i * columns_per_block + column] = part[column * depth + k];
       }
     }
   }
