@@ -99,6 +99,7 @@ __global__ void copies_kernel(const __grid_constant__ CUtensorMap of_a,
   if (slip == PairCopySlip::no_cluster) {
     __syncthreads();
   } else {
+    cluster_sync();
     if (threadIdx.x < warp) tcgen05_pair_alloc<copied_columns>(at.place);
     cluster_sync();
   }

@@ -98,6 +98,7 @@ __global__ void pair_kernel(PairSlip slip, float* d, const __nv_bfloat16* a,
                             const __nv_bfloat16* b) {
   const Shared at = parts_of_shared();
   const unsigned rank = blockIdx.x;
+  if (slip != PairSlip::early_allocation) cluster_sync();
   bring(at, a, b);
   tcgen05_pair_stored();
   if (threadIdx.x == 0) mbarrier_init(at.done);

@@ -51,7 +51,10 @@ TEST_F(TensorPairTest, SumsAreThoseOfOneBlockToTheLastBit) {
 }
 
 TEST_F(TensorPairTest, BothBlocksAllocateTheSame) {
-  const std::array<std::pair<PairSlip, const char*>, 4> slips = {{
+  const std::array<std::pair<PairSlip, const char*>, 5> slips = {{
+      {PairSlip::early_allocation,
+       "tcgen05.alloc of cta_group::2 before the cluster has met: the other block need not have "
+       "begun"},
       {PairSlip::no_cluster,
        "tcgen05.alloc of cta_group::2 in a kernel without clusters of two blocks"},
       {PairSlip::one_allocates, "waits for the other block of its pair"},
@@ -90,7 +93,8 @@ TEST_F(TensorPairTest, CommitsArriveInBlocksThatWaitForThem) {
 
 TEST_F(TensorPairTest, NobodyUsesWhatThePairHasUnderWay) {
   const std::array<std::pair<PairSlip, const char*>, 4> slips = {{
-      {PairSlip::no_meeting_before, "which need not have begun before the cluster has met"},
+      {PairSlip::no_meeting_before,
+       "race: 16-byte load at bytes 0..15 of dynamic shared memory of block (1,0,0)"},
       {PairSlip::no_meeting_after, "no cluster barrier follows"},
       {PairSlip::no_wait_for_commit,
        "race: tcgen05.ld of column 0, which tcgen05.mma may still be writing"},

@@ -54,6 +54,7 @@ class ClusterMemory {
   std::string note_copy(unsigned by, unsigned of, std::uint64_t address, unsigned bytes);
   // Names the time between two barriers; never twice the same.
   std::uint32_t phase() const { return phase_; }
+  bool has_met() const { return have_met_; }  // so all have begun
   // All blocks have come to a barrier, or to their end.
   std::string meet();
   std::string end() const;

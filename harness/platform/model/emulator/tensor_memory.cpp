@@ -111,6 +111,12 @@ void TensorMemory::allocate_for(const WarpCall* const lanes[]) {
     }
   }
   require_group(asked.group, "tcgen05.alloc", code);
+  if (asked.group == CtaGroup::pair && block_.is_traced() && !block_.cluster().memory->has_met()) {
+    block_.fault(
+        "tcgen05.alloc of cta_group::2 before the cluster has met: the other block need"
+        " not have begun,",
+        code);
+  }
   const std::string what = "tcgen05.alloc of " + std::to_string(asked.columns) + " columns";
   if (!std::has_single_bit(asked.columns) || asked.columns < 32 || asked.columns > columns) {
     block_.fault(what + " (it takes powers of two from 32 to 512)", code);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "harness/platform/model/ptx/access.hpp"
+#include "harness/platform/model/ptx/cluster.hpp"
 #include "harness/platform/model/ptx/tensor_operations.hpp"
 
 namespace gpubench::model::ptx::tensor {
@@ -12,6 +13,9 @@ namespace {
 TensorUnit::Meeting allocate(Warp& w, const Op& op, Mask mask) {
   require_warp(mask);
   w.block.tensors.require_group(op.extra->group);
+  if (op.extra->group == 2 && !w.block.cluster.has_met(w.block)) {
+    throw Fault{"tcgen05.alloc of cta_group::2 with a block that need not have begun", mask};
+  }
   const std::uint64_t to = addresses_of(w, op, mask)[0];
   const auto count = static_cast<unsigned>(same_for_all(w, op.extra->sources[0]));
   const std::uint32_t address = w.block.tensors.allocate(count);
