@@ -59,13 +59,20 @@ __global__ void __launch_bounds__(tile_threads)
   };
   if (threadIdx.x == 0) {
     for (unsigned i = 0; i < tiles_at_once; ++i) mbarrier_init(&brought[i]);
+    if constexpr (multicast) cluster_mbarrier_fence();
   }
   cluster_sync();
   for (unsigned round = 0; round < tiles_at_once; ++round) fetch(round);
   unsigned sum = 0;
 #pragma unroll 1
   for (unsigned round = 0; round < tile_rounds; ++round) {
-    mbarrier_wait(&brought[round % tiles_at_once], round / tiles_at_once % 2);
+    Mbarrier* const barrier = &brought[round % tiles_at_once];
+    const unsigned parity = round / tiles_at_once % 2;
+    if constexpr (multicast) {
+      cluster_mbarrier_wait(barrier, parity);
+    } else {
+      mbarrier_wait(barrier, parity);
+    }
     const uint4 got = tile[round % tiles_at_once * tile_vectors +
                            part_of(rank, round) * tile_threads + threadIdx.x];
     sum += (got.x + got.y + got.z + got.w) * (round + 1);

@@ -45,7 +45,10 @@ __global__ void __launch_bounds__(matrix_threads) tcgen05_pair(double* out) {
   tcgen05_pair_stored();
   cluster_sync();
   if (threadIdx.x < warp) tcgen05_pair_alloc<pair_columns>(place);
-  if (threadIdx.x == 0) mbarrier_init(done);
+  if (threadIdx.x == 0) {
+    mbarrier_init(done);
+    cluster_mbarrier_fence();
+  }
   tcgen05_fence_before_sync();
   cluster_sync();
   tcgen05_fence_after_sync();
@@ -67,7 +70,7 @@ __global__ void __launch_bounds__(matrix_threads) tcgen05_pair(double* out) {
     tcgen05_pair_commit(done, 3);
   }
   __syncwarp();
-  mbarrier_wait(done, 0);  // meanwhile another pair's products fill the units
+  cluster_mbarrier_wait(done, 0);  // meanwhile another pair's products fill the units
   tcgen05_fence_after_sync();
   out[blockIdx.x * std::size_t{matrix_threads} + threadIdx.x] = sum_of_row<Type>(d);
   tcgen05_fence_before_sync();

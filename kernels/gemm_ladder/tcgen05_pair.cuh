@@ -71,14 +71,14 @@ __device__ __forceinline__ void bring_tiles(const Pipeline& at, const CUtensorMa
     for (unsigned step = 0; step < grid.steps; ++step, ++turn) {
       const unsigned stage = turn % stages;
       unsigned char* const to = at.tiles + stage * stage_bytes;
-      mbarrier_wait(&at.done_with[stage], turn / stages % 2 ^ 1);  // the first time at once
+      cluster_mbarrier_wait(&at.done_with[stage], turn / stages % 2 ^ 1);  // the first time at once
       if (rank == 0) mbarrier_expect(&at.brought[stage], 2 * stage_bytes);
       pair_copy_box(to, of_a, step * block_k, row, &at.brought[stage]);
       pair_copy_box(to + a_bytes, of_b, step * block_k, column, &at.brought[stage]);
     }
   });
   for (unsigned stage = 0; stage < stages; ++stage, ++turn) {
-    mbarrier_wait(&at.done_with[turn % stages], turn / stages % 2 ^ 1);
+    cluster_mbarrier_wait(&at.done_with[turn % stages], turn / stages % 2 ^ 1);
   }
 }
 
@@ -89,12 +89,13 @@ __device__ __forceinline__ void multiply_tiles(const Pipeline& at, unsigned sums
   unsigned turn = 0;
   each_tile(grid, [&](TilePlace, unsigned tile) {
     const unsigned half = tile % tiles_at_once;
-    mbarrier_wait(&at.emptied[half], tile / tiles_at_once % 2 ^ 1);  // the first time at once
+    cluster_mbarrier_wait(&at.emptied[half],
+                          tile / tiles_at_once % 2 ^ 1);  // the first time at once
     tcgen05_fence_after_sync();
     for (unsigned step = 0; step < grid.steps; ++step, ++turn) {
       const unsigned stage = turn % stages;
       const unsigned char* const from = at.tiles + stage * stage_bytes;
-      mbarrier_wait(&at.brought[stage], turn / stages % 2);
+      cluster_mbarrier_wait(&at.brought[stage], turn / stages % 2);
       tcgen05_fence_after_sync();
       const std::uint64_t a = matrix_at(from), b = matrix_at(from + a_bytes);
 #pragma unroll
@@ -116,7 +117,7 @@ __device__ __forceinline__ void store_tiles(const Pipeline& at, unsigned sums, e
   each_tile(grid, [&](TilePlace place, unsigned tile) {
     const unsigned half = tile % tiles_at_once;
     const std::size_t row = std::size_t{place.row} * block_m + rank * a_rows + first_row;
-    mbarrier_wait(&at.summed[half], tile / tiles_at_once % 2);
+    cluster_mbarrier_wait(&at.summed[half], tile / tiles_at_once % 2);
     tcgen05_fence_after_sync();
     tcgen05_parts::store_tile(sums + half * block_n + (first_row << 16),
                               d + row * n + place.column * block_n, n, staging);
@@ -144,6 +145,7 @@ static __global__ void __launch_bounds__(tcgen05_pair_tiles.threads, 1)
       mbarrier_init(&at.summed[t]);
       mbarrier_init(&at.emptied[t], 2 * storing_warps);
     }
+    cluster_mbarrier_fence();
   }
   cluster_sync();
   if (me == 0) tcgen05_pair_alloc<all_columns>(at.place);

@@ -26,8 +26,13 @@ constexpr unsigned place_bytes = 2 * bytes + sizeof(Mbarrier);
 
 __device__ unsigned me() { return blockIdx.x * threads + threadIdx.x; }
 
+__device__ void init(Mbarrier* brought) {
+  if (threadIdx.x != 0) return;
+  mbarrier_init(brought);
+  cluster_mbarrier_fence();
+}
 __device__ void begin(const Place& at) {
-  if (threadIdx.x == 0) mbarrier_init(at.brought);
+  init(at.brought);
   cluster_sync();
 }
 
@@ -40,7 +45,7 @@ __global__ void hand_out_kernel(unsigned from, unsigned ranks, const unsigned* i
     bulk_copy_multicast(at.words, in + blockIdx.x * words, bytes, at.brought,
                         static_cast<unsigned short>(ranks));
   }
-  if (is_to_get) mbarrier_wait(at.brought, 0);
+  if (is_to_get) cluster_mbarrier_wait(at.brought, 0);
   out[me()] = is_to_get ? at.words[threadIdx.x] : 0;
 }
 
@@ -49,13 +54,13 @@ __global__ void hand_out_box_kernel(const __grid_constant__ CUtensorMap map, uns
   auto* shared = static_cast<unsigned char*>(dynamic_shared());
   unsigned char* const box = shared + (1024 - place_in_shared(shared) % 1024) % 1024;
   auto* const brought = reinterpret_cast<Mbarrier*>(box + handed_box_bytes);
-  if (threadIdx.x == 0) mbarrier_init(brought);
+  init(brought);
   cluster_sync();
   if (threadIdx.x == 0) {
     mbarrier_expect(brought, handed_box_bytes);
     if (cluster_rank() == 0) bulk_copy_box_multicast(box, &map, column, row, brought, both);
   }
-  mbarrier_wait(brought, 0);
+  cluster_mbarrier_wait(brought, 0);
   for (unsigned i = threadIdx.x; i < handed_box_bytes; i += threads) {
     out[blockIdx.x * handed_box_bytes + i] = box[i];
   }
@@ -74,21 +79,43 @@ __device__ void copy_to_both(const Place& at, const unsigned* in, unsigned from 
 // Block 0 has its mbarrier already when block 1 copies, as blocks take turns here: by luck.
 __global__ void too_early(const unsigned* in, unsigned* out, bool fixed) {
   const Place at = place();
-  if (threadIdx.x == 0) mbarrier_init(at.brought);
+  init(at.brought);
   fixed ? cluster_sync() : __syncthreads();
   copy_to_both(at, in, 1);
-  mbarrier_wait(at.brought, 0);
+  cluster_mbarrier_wait(at.brought, 0);
   out[me()] = at.words[threadIdx.x];
   if (!fixed) cluster_sync();
 }
 
 __global__ void no_mbarrier_there(const unsigned* in, unsigned* out, bool fixed) {
   const Place at = place();
-  if (threadIdx.x == 0 && (fixed || cluster_rank() == 0)) mbarrier_init(at.brought);
+  if (fixed || cluster_rank() == 0) init(at.brought);
   cluster_sync();
   if (!fixed && cluster_rank() == 1) return;
   copy_to_both(at, in);
-  mbarrier_wait(at.brought, 0);
+  cluster_mbarrier_wait(at.brought, 0);
+  out[me()] = at.words[threadIdx.x];
+}
+
+__global__ void no_fence(const unsigned* in, unsigned* out, bool fixed) {
+  const Place at = place();
+  if (threadIdx.x == 0) mbarrier_init(at.brought);
+  if (threadIdx.x == (fixed ? 0 : 1)) cluster_mbarrier_fence();
+  cluster_sync();
+  copy_to_both(at, in);
+  cluster_mbarrier_wait(at.brought, 0);
+  out[me()] = at.words[threadIdx.x];
+}
+
+__global__ void waits_as_one(const unsigned* in, unsigned* out, bool fixed) {
+  const Place at = place();
+  begin(at);
+  copy_to_both(at, in);
+  if (fixed) {
+    cluster_mbarrier_wait(at.brought, 0);
+  } else {
+    mbarrier_wait(at.brought, 0);
+  }
   out[me()] = at.words[threadIdx.x];
 }
 
@@ -96,7 +123,7 @@ __global__ void not_waited_for(const unsigned* in, unsigned* out, bool fixed) {
   const Place at = place();
   begin(at);
   copy_to_both(at, in);
-  if (fixed || cluster_rank() == 0) mbarrier_wait(at.brought, 0);
+  if (fixed || cluster_rank() == 0) cluster_mbarrier_wait(at.brought, 0);
   out[me()] = at.words[threadIdx.x];
   cluster_sync();
 }
@@ -105,7 +132,7 @@ __global__ void nobody_waits(const unsigned* in, unsigned* out, bool fixed) {
   const Place at = place();
   begin(at);
   copy_to_both(at, in);
-  if (fixed || cluster_rank() == 0) mbarrier_wait(at.brought, 0);
+  if (fixed || cluster_rank() == 0) cluster_mbarrier_wait(at.brought, 0);
   out[me()] = 1;
 }
 
@@ -115,7 +142,7 @@ __global__ void replaces_too_early(const unsigned* in, unsigned* out, bool fixed
   begin(at);
   for (unsigned turn = 0; turn < 2; ++turn) {
     copy_to_both(at, in);
-    mbarrier_wait(at.brought, turn);
+    cluster_mbarrier_wait(at.brought, turn);
     out[me()] = at.words[threadIdx.x];
     fixed ? cluster_sync() : __syncthreads();
   }
@@ -134,7 +161,7 @@ __global__ void over_a_store(const unsigned* in, unsigned* out, bool fixed) {
     mbarrier_expect(at.brought, bytes);
     if (cluster_rank() == 1) bulk_copy_multicast(at.words, in, bytes, at.brought, both);
   }
-  mbarrier_wait(at.brought, 0);
+  cluster_mbarrier_wait(at.brought, 0);
   out[me()] = at.words[threadIdx.x];
 }
 
@@ -147,7 +174,7 @@ __global__ void too_many(const unsigned* in, unsigned* out, bool fixed) {
       bulk_copy_multicast(at.words, in, bytes, at.brought, fixed ? both : 7);
     }
   }
-  mbarrier_wait(at.brought, 0);
+  cluster_mbarrier_wait(at.brought, 0);
   out[me()] = at.words[threadIdx.x];
 }
 
@@ -160,7 +187,7 @@ __global__ void to_nobody(const unsigned* in, unsigned* out, bool fixed) {
       bulk_copy_multicast(at.words, in, bytes, at.brought, fixed ? both : 0);
     }
   }
-  mbarrier_wait(at.brought, 0);
+  cluster_mbarrier_wait(at.brought, 0);
   out[me()] = at.words[threadIdx.x];
 }
 
@@ -170,7 +197,7 @@ __global__ void has_ended(const unsigned* in, unsigned* out, bool fixed) {
   if (!fixed && cluster_rank() == 1) return;
   if (!fixed) cluster_sync();  // block 1 has ended by then
   copy_to_both(at, in);
-  mbarrier_wait(at.brought, 0);
+  cluster_mbarrier_wait(at.brought, 0);
   out[me()] = at.words[threadIdx.x];
 }
 
@@ -181,7 +208,7 @@ __global__ void one_expects_less(const unsigned* in, unsigned* out, bool fixed) 
     mbarrier_expect(at.brought, fixed || cluster_rank() == 0 ? bytes : 2 * bytes);
     if (cluster_rank() == 0) bulk_copy_multicast(at.words, in, bytes, at.brought, both);
   }
-  mbarrier_wait(at.brought, 0);
+  cluster_mbarrier_wait(at.brought, 0);
   out[me()] = at.words[threadIdx.x];
 }
 
@@ -198,6 +225,9 @@ std::span<const MulticastMistake> multicast_mistakes() {
        "block (0,0,0), whose mbarrier is not known to be there before the cluster has met"},
       {"no_mbarrier_there", &pair<no_mbarrier_there>,
        "block (1,0,0), which has not initialised the mbarrier"},
+      {"no_fence", &pair<no_fence>,
+       "block (1,0,0), which has initialised the mbarrier without a fence for the cluster"},
+      {"waits_as_one", &pair<waits_as_one>, "another block has arrived at, but not in the cluster"},
       {"not_waited_for", &pair<not_waited_for>,
        "asynchronous copy that has not been waited for: 256 bytes"},
       {"nobody_waits", &pair<nobody_waits>, "block (1,0,0) may have ended before what another"},

@@ -41,7 +41,8 @@ __device__ void bring(const Shared& at, const CUtensorMap* of_a, const CUtensorM
   const unsigned rank = blockIdx.x;
   const bool is_apart = slip == PairCopySlip::arrives_at_home;
   for (unsigned turn = 0; turn < copied_depth / step; ++turn) {
-    if (slip != PairCopySlip::no_hold || rank == 0) mbarrier_wait(at.done_with, turn % 2 ^ 1);
+    if (slip != PairCopySlip::no_hold || rank == 0)
+      cluster_mbarrier_wait(at.done_with, turn % 2 ^ 1);
     if (rank == 0 || is_apart)
       mbarrier_expect(at.brought, (is_apart ? 1 : 2) * (a_bytes + b_bytes));
     const auto copy = is_apart ? bulk_copy_box : pair_copy_box;
@@ -58,20 +59,20 @@ __device__ void multiply(const Shared& at, PairCopySlip slip) {
   const std::uint64_t a = matrix(at.a), b = matrix(at.b);
   const std::uint32_t product = tcgen05_instruction(bf16, copied_rows, copied_columns);
   for (unsigned turn = 0; turn < copied_depth / step; ++turn) {
-    if (slip != PairCopySlip::no_wait) mbarrier_wait(at.brought, turn % 2);
+    if (slip != PairCopySlip::no_wait) cluster_mbarrier_wait(at.brought, turn % 2);
     for (unsigned i = 0; i < 4; ++i) {
       tcgen05_pair_mma<bf16>(*at.place, a + 2 * i, b + 2 * i, product, turn + i > 0);
     }
     if (turn == 0) tcgen05_pair_commit(at.done_with, both);
   }
   tcgen05_pair_commit(at.summed, both);
-  if (slip != PairCopySlip::early_product) mbarrier_wait(at.emptied, 0);
+  if (slip != PairCopySlip::early_product) cluster_mbarrier_wait(at.emptied, 0);
   tcgen05_pair_mma<bf16>(*at.place, a, b, product, false);
   tcgen05_pair_commit(at.summed, both);
 }
 
 __device__ void load(const Shared& at, float* d, PairCopySlip slip) {
-  mbarrier_wait(at.summed, 0);
+  cluster_mbarrier_wait(at.summed, 0);
   const bool is_early = slip == PairCopySlip::early_arrival && blockIdx.x == 1;
   if (is_early && threadIdx.x % warp == 0) pair_arrive(at.emptied);
   for (unsigned column = 0; column < copied_columns; column += 32) {
@@ -84,7 +85,7 @@ __device__ void load(const Shared& at, float* d, PairCopySlip slip) {
   }
   __syncwarp();
   if (!is_early && threadIdx.x % warp == 0) pair_arrive(at.emptied);
-  mbarrier_wait(at.summed, 1);
+  cluster_mbarrier_wait(at.summed, 1);
 }
 
 __global__ void copies_kernel(const __grid_constant__ CUtensorMap of_a,
@@ -94,6 +95,7 @@ __global__ void copies_kernel(const __grid_constant__ CUtensorMap of_a,
   if (threadIdx.x == 0) {
     for (Mbarrier* barrier : {at.brought, at.done_with, at.summed}) mbarrier_init(barrier);
     mbarrier_init(at.emptied, 8);
+    cluster_mbarrier_fence();
   }
   __syncwarp();
   if (slip == PairCopySlip::no_cluster) {

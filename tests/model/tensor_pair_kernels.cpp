@@ -103,6 +103,7 @@ __global__ void pair_kernel(PairSlip slip, float* d, const __nv_bfloat16* a,
   tcgen05_pair_stored();
   if (threadIdx.x == 0) mbarrier_init(at.done);
   if (threadIdx.x == 0 && rank == 0) mbarrier_init(at.none);
+  if (threadIdx.x == 0 && slip != PairSlip::no_fence) cluster_mbarrier_fence();
   __syncwarp();
   if (threadIdx.x < warp) allocate(at, slip);
   if (slip == PairSlip::no_meeting_before) {
@@ -114,7 +115,8 @@ __global__ void pair_kernel(PairSlip slip, float* d, const __nv_bfloat16* a,
   if (threadIdx.x == 0 && rank == asks) multiply(at, slip);
   __syncwarp();
   const bool waits = slip != PairSlip::no_wait_for_commit || rank == 0;
-  if (waits) mbarrier_wait(at.done, 0);
+  const auto wait = slip == PairSlip::wait_of_one ? mbarrier_wait : cluster_mbarrier_wait;
+  if (waits) wait(at.done, 0);
   if (slip == PairSlip::stores_early && rank == 1) at.a[threadIdx.x] = 0;
   load(at, d);
   if (slip == PairSlip::no_meeting_after) {

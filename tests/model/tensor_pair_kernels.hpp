@@ -12,8 +12,9 @@ namespace gpubench::kernels {
 // block asks for the products; the product or the allocation is that of one block; half the rows;
 // columns that a pair cannot share; the commit arrives in one block, beyond the pair, in none, or
 // at what is no mbarrier there; the cluster does not meet before the products, or after them; the
-// odd block does not wait for the commit; it stores anew before the cluster has met; or the blocks
-// allocate before that.
+// odd block does not wait for the commit; it stores anew before the cluster has met; the blocks
+// allocate before that; no fence follows the initialisation of the mbarriers; or they are waited
+// for as one block's own.
 enum class PairSlip {
   none,
   no_cluster,
@@ -34,6 +35,8 @@ enum class PairSlip {
   no_wait_for_commit,
   stores_early,
   early_allocation,
+  no_fence,
+  wait_of_one,
 };
 inline constexpr unsigned pair_rows = 256, pair_columns = 64, pair_depth = 128;
 void multiply_in_pair(PairSlip slip, float* d, const __nv_bfloat16* a, const __nv_bfloat16* b);

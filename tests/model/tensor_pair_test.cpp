@@ -80,7 +80,12 @@ TEST_F(TensorPairTest, ProductsAreAPairsAndTheEvenBlockAsks) {
 }
 
 TEST_F(TensorPairTest, CommitsArriveInBlocksThatWaitForThem) {
-  const std::array<std::pair<PairSlip, const char*>, 4> slips = {{
+  const std::array<std::pair<PairSlip, const char*>, 6> slips = {{
+      {PairSlip::no_fence,
+       "tcgen05.commit to an mbarrier of the other block of the pair, which has initialised it "
+       "without a fence for the cluster"},
+      {PairSlip::wait_of_one,
+       "wait for an mbarrier that another block has arrived at, but not in the cluster's scope"},
       {PairSlip::commit_to_one, "waits for a phase of an mbarrier"},
       {PairSlip::commit_beyond, "tcgen05.commit to blocks beyond its pair"},
       {PairSlip::commit_to_none, "tcgen05.commit to no block"},

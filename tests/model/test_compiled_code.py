@@ -210,6 +210,8 @@ def test_the_rung_of_pairs_is_of_two_blocks_throughout(tmp_path: Path, architect
     assert body.count(" UTCBAR.2CTA.MULTICAST ") >= 2
     # No copy arrives in its own block, no product is of one, and no commit arrives in one alone.
     assert not re.search(r" (UTMALDG\.2D|UTC\w+MMA|UTCBAR|UTCBAR\.2CTA) ", body)
+    # What acquires in the cluster's scope empties L1: the three meetings, and waits for mbarriers.
+    assert body.count(" CCTL.IVALL ") > body.count(" UCGABAR_WAIT ") == 3
     assert body.count(" LDTM.x32 ") >= 2
     assert body.count(" STG.E.128 ") >= 8
     assert not re.search(r" (LDL|STL|HMMA|LDG)\b", body)
@@ -240,6 +242,8 @@ def test_a_multicast_is_one_instruction_of_the_copy_engine(
         assert not re.search(rf"{instruction}\s", text)
     assert re.search(r"UBLKCP\.S\.G\s", separate)
     assert "MULTICAST" not in separate
+    # The wait for a tile that other blocks bring is in the cluster's scope.
+    assert multicast.count(" CCTL.IVALL ") > separate.count(" CCTL.IVALL ")
     assert not re.search(r"\b(LDL|STL|LDG)\b", multicast + separate)
 
 

@@ -32,6 +32,8 @@ CLUSTERS = [
         ("fewer bytes expected", r"(mov\.u32\s+%r\d+), 98304;", r"\1, 49152;"),
         ("a tile that is replaced while another block reads it", MEET, NOTHING, 1),
         ("nobody waits for the tile", r"mbarrier\.try_wait[^;]*;", NOTHING),
+        ("no fence behind an mbarrier's initialisation", r"fence\.mbarrier_init[^;]*;", NOTHING),
+        ("waits in the scope of the block", r"acquire\.cluster\.shared", "acquire.cta.shared", -1),
     ),
     *of(
         "clusters",

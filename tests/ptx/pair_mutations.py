@@ -10,6 +10,16 @@ MEET = r"barrier\.cluster\.arrive\S*;\s*barrier\.cluster\.wait\S*;"
 INSTRUCTION = 272630928  # bf16, 256 x 256
 
 COPY = r"(tensor\.2d\S*)\.cta_group::2( \[%r\d+\], [^;]*\{)(%r\d+), (%r\d+)(\}\], \[%r\d+)\]"
+INIT = r"fence\.mbarrier_init[^;]*;"
+FENCES = (
+    ("no fence behind an mbarrier's initialisation", INIT, NOTHING),
+    (
+        "no fence for the other block's Tensor Cores and copies",
+        rf"({INIT})\s*fence\.proxy\.async\.shared::cluster;",
+        r"\1",
+    ),
+    ("waits in the scope of the block", r"acquire\.cluster\.shared", "acquire.cta.shared", -1),
+)
 EVEN = r"(mapa\.shared::cluster\.u32[^;]*), %r\d+;"
 
 PAIRS = [
@@ -37,6 +47,8 @@ PAIRS = [
         ("other columns for each block", r"(tcgen05\.alloc[^;]*), 256;", r"\1, 512;"),
         ("columns that are kept", r"tcgen05\.dealloc[^;]*;", NOTHING),
         ("nobody waits for the load", r"tcgen05\.wait::ld[^;]*;", NOTHING, -1),
+        *FENCES,
+        ("a fence that there is not", r"(mbarrier_init\.release)\.cluster", r"\1.gpu"),
         device="b200",
     ),
     *of(
@@ -69,6 +81,7 @@ PAIRS = [
         ("copies before the cluster has met", MEET, NOTHING, 1),
         ("columns that are kept", r"tcgen05\.dealloc[^;]*;", NOTHING),
         ("loads that nobody waits for", r"tcgen05\.wait::ld[^;]*;", NOTHING, -1),
+        *FENCES,
         device="b200",
     ),
 ]

@@ -74,7 +74,7 @@ def ptx_of(file: str, device: str) -> str:
 
 
 def test_none_has_got_lost() -> None:
-    assert len(MUTATIONS) == 209
+    assert len(MUTATIONS) == 218
     assert len({(m.what, m.kernel) for m in MUTATIONS}) == len(MUTATIONS)
 
 
@@ -86,6 +86,15 @@ def test_without_an_error_all_is_well(file: str, tests: str, device: str, tmp_pa
     (tmp_path / f"{file}.ptx").write_text(ptx_of(file, device))
     done = run(tmp_path, tests, device)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+@pytest.mark.release
+def test_the_block_that_stops_its_cluster_is_named(tmp_path: Path) -> None:
+    """And not the one that, stopped with it, has tensor memory left."""
+    [m] = [m for m in MUTATIONS if m.what.startswith("no fence behind") and "pairE" in m.kernel]
+    (tmp_path / f"{m.file}.ptx").write_text(mutated(ptx_of(m.file, m.device), m))
+    done = run(tmp_path, m.tests, m.device)
+    assert "an mbarrier without fence.mbarrier_init" in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,15 @@
 // `ranks` has a bit for each block of the cluster that is to get them. In each of these, the bytes
 // land where `to_shared` is in this block, and arrive at the mbarrier that is where `barrier` is in
 // this block: there, a thread of that block calls mbarrier_expect() and those who read wait, as for
-// a copy of their own. The cluster meets (cluster_sync) after mbarrier_init() and before the first
-// copy, and whenever a block is to be done with what the next copy replaces; a block must not end
-// before what it has been sent is there.  (PTX ISA, "cp.async.bulk" and "cp.async.bulk.tensor",
-// .multicast::cluster.)
+// a copy of their own, by what cluster_mbarrier.hpp has. The cluster meets (cluster_sync) after
+// cluster_mbarrier_fence() and before the first copy, and whenever a block is to be done with what
+// the next copy replaces; a block must not end before what it has been sent is there.  (PTX ISA,
+// "cp.async.bulk" and "cp.async.bulk.tensor", .multicast::cluster.)
 #pragma once
 
 #include <cuda_runtime.h>
 
-#include "bulk_copy.hpp"
+#include "cluster_mbarrier.hpp"
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) || defined(__CUDA_ARCH_FEAT_SM100_ALL) || \
     defined(__CUDA_ARCH_FEAT_SM103_ALL)

@@ -17,11 +17,13 @@
 //
 // Or the cluster does not meet: pair_copy_box() brings a block's share of the matrices and arrives
 // at an mbarrier of the even block, which expects the bytes of both, and pair_arrive() says there
-// that a warp has read its sums.  (PTX ISA, "CTA Pair", "Issue Granularity", "tcgen05.alloc",
-// "tcgen05.commit", "cp.async.bulk.tensor".)
+// that a warp has read its sums. For mbarriers at which the other block arrives,
+// cluster_mbarrier.hpp has the fence and the wait.  (PTX ISA, "CTA Pair", "Issue Granularity",
+// "tcgen05.alloc", "tcgen05.commit", "cp.async.bulk.tensor".)
 #pragma once
 
 #include <cluster.hpp>
+#include <cluster_mbarrier.hpp>
 #include <tcgen05.hpp>
 
 #ifdef GPUBENCH_TCGEN05

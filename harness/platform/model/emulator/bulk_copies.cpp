@@ -148,6 +148,7 @@ void BulkCopies::arrive_here(Mbarrier& barrier, std::uint64_t to, unsigned bytes
     reads_.replace(copy);
     block_.note_copy(copy);
   }
+  if (!mbarriers_.is_own(barrier)) barrier.others_arrive = true;
   set_out(barrier, bytes);
 }
 

@@ -18,6 +18,9 @@ struct Mbarrier {
   std::uint32_t begun_in = 0;  // the interval between barriers
   unsigned begun_by = 0;
   std::uint32_t begun_in_phase = 0;  // of the cluster
+  bool is_announced = false;         // a fence for the cluster follows its initialisation
+  bool others_arrive = false;        // and do, in the present phase
+  bool others_arrived = false;       // and did, in the one before
   std::uint32_t phase = 0;           // how many have ended
   std::uint32_t arrivals = 1;        // of a phase
   std::uint32_t missing = 1;         // of the present one

@@ -151,6 +151,7 @@ void wait_for_tensor_memory() noexcept {
 void begin_mbarrier(void* barrier, unsigned arrivals) noexcept {
   running_block->mbarriers().init(barrier, arrivals, __builtin_return_address(0));
 }
+void announce_mbarriers() noexcept { running_block->mbarriers().announce(); }
 void arrive_at(void* barrier) noexcept {
   running_block->mbarriers().arrive(barrier, __builtin_return_address(0));
 }
@@ -187,7 +188,12 @@ void copy_box_of_pair(void* to_shared, const void* map, unsigned column, unsigne
                                         gpubench::model::BulkCopies::Arrival::in_even_block);
 }
 void wait_for_phase(void* barrier, unsigned parity) noexcept {
-  running_block->mbarriers().wait(barrier, parity, __builtin_return_address(0));
+  running_block->mbarriers().wait(barrier, parity, MbarrierScope::block,
+                                  __builtin_return_address(0));
+}
+void wait_for_phase_in_cluster(void* barrier, unsigned parity) noexcept {
+  running_block->mbarriers().wait(barrier, parity, MbarrierScope::cluster,
+                                  __builtin_return_address(0));
 }
 void load_sum(Summand type, const void* at, void* to) noexcept {
   const void* const code = __builtin_return_address(0);

@@ -33,6 +33,16 @@ void Mbarriers::init(void* barrier, unsigned arrivals, const void* code) {
   made.seen.resize(block_.lanes().lanes());
 }
 
+void Mbarriers::announce() {
+  const HostCode host;
+  const ClusterMemory* const cluster = block_.cluster().memory;
+  for (Mbarrier& made : mbarriers_) {
+    if (made.begun_by != block_.lanes().current() || made.is_announced) continue;
+    made.is_announced = true;
+    if (cluster != nullptr) made.begun_in_phase = cluster->phase();  // the meeting must follow
+  }
+}
+
 Mbarrier& Mbarriers::at(const void* barrier, const char* what, const void* code) {
   const HostCode host;
   Mbarrier* const known = find(reinterpret_cast<std::uint64_t>(barrier));
@@ -61,6 +71,7 @@ void Mbarriers::end_phase(Mbarrier& barrier) {
   ++barrier.phase;
   barrier.missing = barrier.arrivals;
   barrier.told = barrier.arriving;
+  barrier.others_arrived = std::exchange(barrier.others_arrive, false);
   barrier.brought_copies = barrier.brings_copies;
   barrier.brings_copies = false;
   barrier.fmas_before = barrier.fmas_at_start;
@@ -142,6 +153,7 @@ Mbarrier& Mbarriers::at_peers(const void* barrier, const char* what, const void*
   Mbarrier* const there =
       peer_->find(at + peer_->block_.shared().dynamic_begin() - block_.shared().dynamic_begin());
   if (there == nullptr) refuse(", which has not initialised it,");
+  if (!there->is_announced) refuse(", which has initialised it without a fence for the cluster,");
   if (block_.is_traced() && there->begun_in_phase == block_.cluster().memory->phase()) {
     refuse(", which is not known to be there before the cluster has met,");
   }
@@ -154,6 +166,7 @@ void Mbarriers::arrive_at_peers(const void* barrier, std::optional<unsigned> who
   Mbarrier& there = at_peers(barrier, what, code);
   if (there.missing == 0) block_.fault(too_many_arrivals, code);
   --there.missing;
+  there.others_arrive = true;
   if (who && block_.is_traced()) arrivals_.tell(*who, there.arriving);
   peer_->end_phase(there);
 }
@@ -173,12 +186,19 @@ void Mbarriers::arrive_at_even(void* barrier, const void* code) {
   arrive_at_peers(barrier, arrivals_.number_of(block_.lanes().current_warp()), "arrival at", code);
 }
 
-void Mbarriers::wait(void* barrier, unsigned parity, const void* code) {
+void Mbarriers::wait(void* barrier, unsigned parity, MbarrierScope scope, const void* code) {
   Mbarrier& mbarrier = at(barrier, "wait for", code);
   LaneScheduler& lanes = block_.lanes();
   while (mbarrier.phase % 2 == parity) {
     lanes.current_lane().mbarrier = mbarrier.address;
     lanes.wait(LaneState::at_mbarrier, code);
+  }
+  if (mbarrier.others_arrived && scope == MbarrierScope::block) {
+    const HostCode host;
+    block_.fault(
+        "wait for an mbarrier that another block has arrived at, but not in the cluster's"
+        " scope,",
+        code);
   }
   if (block_.is_traced()) arrivals_.learn(lanes.current_warp(), mbarrier.told);
   const unsigned me = lanes.current();

@@ -12,6 +12,9 @@
 
 namespace gpubench::model {
 
+// Whose arrivals a wait knows of: the block's own, or the whole cluster's.
+enum class MbarrierScope : std::uint8_t { block, cluster };
+
 class Mbarriers {
  public:
   Mbarriers(Block& block, Arrivals& arrivals) : block_(block), arrivals_(arrivals) {}
@@ -25,6 +28,8 @@ class Mbarriers {
 
   // --- from a lane ---
   void init(void* barrier, unsigned arrivals, const void* code);
+  // A fence behind all that the current lane has initialised: other blocks may arrive there.
+  void announce();
   void arrive(void* barrier, const void* code);
   // The Tensor Cores do, on behalf of the current lane's warp. `has_products`: some of this lane's,
   // which are done by then.
@@ -37,7 +42,7 @@ class Mbarriers {
                        const void* code);
   // Arrives, and so many bytes are to come in this phase.
   void expect(void* barrier, std::size_t bytes, const void* code);
-  void wait(void* barrier, unsigned parity, const void* code);
+  void wait(void* barrier, unsigned parity, MbarrierScope scope, const void* code);
   // `what`: "wait for"; a fault names it if there is no such mbarrier.
   Mbarrier& at(const void* barrier, const char* what, const void* code);
   // The mbarrier at that address, if there is one.

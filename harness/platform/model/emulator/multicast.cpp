@@ -46,6 +46,8 @@ BulkCopies::Landing BulkCopies::landing_in(unsigned rank, std::uint64_t to, std:
   landing.barrier = there.mbarriers_.find(at + landing.away);
   if (landing.barrier == nullptr) {
     refuse(", which has not initialised the mbarrier,");
+  } else if (!landing.barrier->is_announced) {
+    refuse(", which has initialised the mbarrier without a fence for the cluster,");
   } else if (block_.is_traced() && landing.barrier->begun_in_phase == cluster.phase()) {
     refuse(", whose mbarrier is not known to be there before the cluster has met,");
   }
@@ -89,6 +91,7 @@ void BulkCopies::arrive_from(unsigned rank, const Landing& landing, std::uint64_
                                 .group = barrier.phase});
     there.block_.copies().add(there.by_others_.back());
   }
+  barrier.others_arrive = true;
   there.set_out(barrier, bytes);
 }
 

@@ -2,7 +2,7 @@
 // names, and what they mean: harness/platform/gpu/include/multicast.hpp.)
 #pragma once
 
-#include <bulk_copy.hpp>
+#include <cluster_mbarrier.hpp>
 
 #include "harness/platform/model/include/device_language.h"
 

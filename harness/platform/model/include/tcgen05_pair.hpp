@@ -2,6 +2,7 @@
 // they mean: harness/platform/gpu/include/tcgen05_pair.hpp.)
 #pragma once
 
+#include <cluster_mbarrier.hpp>
 #include <tcgen05.hpp>
 
 namespace gpubench::model {

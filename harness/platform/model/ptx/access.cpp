@@ -16,6 +16,11 @@ Addresses addresses_of(Warp& w, const Op& op, Mask mask) {
   return all;
 }
 
+std::uint64_t operand_of(Warp& w, const Register& r, unsigned lane) {
+  w.require(r.number, Mask{1} << lane, "an operand");
+  return w.value(r, lane);
+}
+
 void note_access(Warp& w, const Op& op, Space space, EventKind kind, unsigned bytes, Mask mask,
                  const Addresses& addresses, Mask host) {
   if (!w.block.is_traced || space == Space::local || space == Space::parameter ||

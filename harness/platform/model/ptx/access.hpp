@@ -14,6 +14,8 @@ namespace gpubench::model::ptx {
 
 // From the operation's register a and its offset. A fault where a lane of the mask has none.
 Addresses addresses_of(Warp& w, const Op& op, Mask mask);
+// A lane's value of another operand. A fault where it has none.
+std::uint64_t operand_of(Warp& w, const Register& r, unsigned lane);
 
 // In a traced block: what global and shared memory see of an access; `host`: lanes that name the
 // host's memory.

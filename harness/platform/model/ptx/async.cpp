@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "harness/platform/model/ptx/block.hpp"
+#include "harness/platform/model/ptx/cluster.hpp"
 
 namespace gpubench::model::ptx {
 
@@ -79,24 +80,55 @@ AsyncUnit::Mbarrier& AsyncUnit::at(std::uint64_t barrier) {
   return found->second;
 }
 
-void AsyncUnit::init(std::uint64_t barrier, unsigned arrivals) {
+void AsyncUnit::init(const Warp& warp, unsigned lane, std::uint64_t barrier, unsigned arrivals) {
   block_.memory.shared_piece(barrier, 8, 8);
   constexpr unsigned most = (1u << 20) - 1;  // PTX ISA, "Contents of the mbarrier object"
   if (arrivals == 0 || arrivals > most) {
     throw Fault{"mbarrier of " + std::to_string(arrivals) + " arrivals", 0};
   }
-  if (!mbarriers_.try_emplace(barrier, Mbarrier{arrivals, arrivals}).second) {
-    throw Fault{"mbarrier that is initialised twice", 0};
-  }
+  const auto [place, is_new] = mbarriers_.try_emplace(
+      barrier,
+      Mbarrier{.arrivals = arrivals, .missing = arrivals, .warp = warp.number, .lane = lane});
+  if (!is_new) throw Fault{"mbarrier that is initialised twice", 0};
   block_.memory.guarded.push_back(barrier);
 }
 
-void AsyncUnit::arrive(std::uint64_t barrier, unsigned times) {
+void AsyncUnit::fence(const Warp& warp, Mask mask, Fence fence) {
+  for (auto& [address, b] : mbarriers_) {
+    if (b.warp != warp.number || (mask >> b.lane & 1) == 0) continue;
+    if (fence == Fence::initialisation) {
+      if (b.announced_after == 0) b.announced_after = 1 + block_.cluster.meetings(block_);
+      continue;
+    }
+    b.is_known_to_block = true;
+    b.is_known_to_cluster = b.is_known_to_cluster || fence == Fence::proxy_of_cluster;
+  }
+}
+
+// PTX ISA, "fence": .mbarrier_init, which a barrier of the cluster must follow, and .proxy.async.
+void AsyncUnit::require_known(const Mbarrier& barrier, Arrival by) const {
+  if (by.is_others &&
+      (barrier.announced_after == 0 || block_.cluster.meetings(block_) < barrier.announced_after)) {
+    throw Fault{
+        "arrival of another block at an mbarrier without fence.mbarrier_init and a barrier of the"
+        " cluster behind its initialisation",
+        0};
+  }
+  if (by.is_async && !(by.is_others ? barrier.is_known_to_cluster : barrier.is_known_to_block)) {
+    throw Fault{std::string("asynchronous arrival ") + (by.is_others ? "of another block " : "") +
+                    "at an mbarrier without fence.proxy.async behind its initialisation",
+                0};
+  }
+}
+
+void AsyncUnit::arrive(std::uint64_t barrier, unsigned times, Arrival by) {
   Mbarrier& b = at(barrier);
+  require_known(b, by);
   if (b.missing < times) {
     throw Fault{"more arrivals at an mbarrier in one phase than it was initialised with", 0};
   }
   b.missing -= times;
+  b.others_arrive = b.others_arrive || by.is_others;
   end_phase(b);
 }
 
@@ -112,7 +144,7 @@ void AsyncUnit::expect(const Warp& warp, std::uint64_t barrier, std::int64_t byt
     const std::uint32_t beside = bulk_phases_++ - bulk_phases_seen_;
     for (auto& [address, each] : mbarriers_) each.beside = std::max(each.beside, beside);
   }
-  arrive(barrier, 1);
+  arrive(barrier, 1, {});
 }
 
 void AsyncUnit::end_phase(Mbarrier& b) {
@@ -121,6 +153,7 @@ void AsyncUnit::end_phase(Mbarrier& b) {
   b.missing = b.arrivals;
   b.brought_copies = std::exchange(b.brings_copies, false);
   b.fmas_before = b.fmas_at_start;
+  b.others_arrived = std::exchange(b.others_arrive, false);
 }
 
 bool AsyncUnit::has_ended(std::uint64_t barrier, unsigned parity) {
@@ -134,9 +167,12 @@ bool AsyncUnit::gives_up_waiting() {
 }
 
 // A thread that sees a phase end which brought copies has waited for them.
-void AsyncUnit::note_wait(Warp& warp, Mask mask, std::uint64_t barrier) {
+void AsyncUnit::note_wait(Warp& warp, Mask mask, std::uint64_t barrier, bool in_cluster) {
   is_used_ = true;
   const Mbarrier& b = at(barrier);
+  if (b.others_arrived && !in_cluster) {
+    throw Fault{"a wait for arrivals of another block that is not in the cluster's scope", mask};
+  }
   for_lanes(mask, [&](unsigned i) {
     LaneCopies& lane = copying_[warp.number].by_lane[i];
     if (std::exchange(lane.seen[barrier], b.phase) == b.phase || !b.brought_copies) return;
@@ -151,13 +187,12 @@ void AsyncUnit::note_wait(Warp& warp, Mask mask, std::uint64_t barrier) {
 // --- bulk copies ---
 
 void AsyncUnit::copy_bulk(std::vector<Piece> pieces, std::uint64_t barrier, std::int64_t bytes,
-                          AsyncUnit* there) {
-  if (there == nullptr) there = this;
-  there->at(barrier);
+                          AsyncUnit& there, bool is_others) {
+  there.require_known(there.at(barrier), {true, is_others});
   for (const Piece& piece : pieces) {
     block_.memory.shared_piece(piece.to, piece.bytes, 16);
   }
-  BulkCopy copy{std::move(pieces), barrier, bytes, there};
+  BulkCopy copy{std::move(pieces), barrier, bytes, &there, is_others};
   if (block_.conduct.late_copies) {
     bulk_.push_back(std::move(copy));
   } else {
@@ -174,6 +209,7 @@ void AsyncUnit::finish(const BulkCopy& copy) {
   }
   Mbarrier& b = copy.there->at(copy.barrier);
   b.bytes -= copy.bytes;
+  b.others_arrive = b.others_arrive || copy.is_others;
   copy.there->end_phase(b);
 }
 

@@ -27,12 +27,20 @@ class AsyncUnit {
   void wait_for_copies(Warp& warp, Mask mask, unsigned groups_left);
 
   // --- mbarriers, at addresses in shared memory ---
-  void init(std::uint64_t barrier, unsigned arrivals);
-  void arrive(std::uint64_t barrier, unsigned times);
+  // Who arrives: a thread, or what works beside the threads, of the mbarrier's own block or not.
+  struct Arrival {
+    bool is_async = false, is_others = false;
+  };
+  void init(const Warp& warp, unsigned lane, std::uint64_t barrier, unsigned arrivals);
+  // What a fence orders that stands behind initialisations by the same thread.
+  enum class Fence : std::uint8_t { initialisation, proxy_of_block, proxy_of_cluster };
+  void fence(const Warp& warp, Mask mask, Fence fence);
+  void arrive(std::uint64_t barrier, unsigned times, Arrival by);
   void expect(const Warp& warp, std::uint64_t barrier, std::int64_t bytes);  // and arrives once
   // Whether the phase of that parity has ended.
   bool has_ended(std::uint64_t barrier, unsigned parity);
-  void note_wait(Warp& warp, Mask mask, std::uint64_t barrier);
+  // `in_cluster`: in the cluster's scope, or in the block's.
+  void note_wait(Warp& warp, Mask mask, std::uint64_t barrier, bool in_cluster);
   // Whether a wait ends before its phase has, as one may; not for ever.
   bool gives_up_waiting();
 
@@ -43,9 +51,9 @@ class AsyncUnit {
     std::uint32_t bytes = 0;
     std::uint32_t exist = bytes;  // what is not there is zeros
   };
-  // `there`: whose mbarrier that is; none: this block's.
+  // `there`: whose mbarrier that is. `is_others`: another block than that one asks.
   void copy_bulk(std::vector<Piece> pieces, std::uint64_t barrier, std::int64_t bytes,
-                 AsyncUnit* there = nullptr);
+                 AsyncUnit& there, bool is_others);
   // Something that is under way comes to its end; false if nothing is.
   bool finish_one();
 
@@ -56,6 +64,10 @@ class AsyncUnit {
  private:
   struct Mbarrier {
     std::uint32_t arrivals = 1, missing = 1, phase = 0;
+    unsigned warp = 0, lane = 0;        // that initialised it
+    std::uint32_t announced_after = 0;  // 1 + meetings of the cluster before its fence; 0: none
+    bool is_known_to_block = false, is_known_to_cluster = false;  // to what works beside threads
+    bool others_arrive = false, others_arrived = false;  // in the present phase, in the last one
     std::int64_t bytes = 0;
     bool brings_copies = false, brought_copies = false;
     std::uint32_t beside = 0;
@@ -66,6 +78,7 @@ class AsyncUnit {
     std::uint64_t barrier = 0;
     std::int64_t bytes = 0;
     AsyncUnit* there = nullptr;  // whose mbarrier it is
+    bool is_others = false;      // another block than that one has asked
   };
   struct Copy {  // a lane's
     unsigned lane = 0;
@@ -89,6 +102,7 @@ class AsyncUnit {
   };
 
   Mbarrier& at(std::uint64_t barrier);
+  void require_known(const Mbarrier& barrier, Arrival by) const;
   void end_phase(Mbarrier& barrier);
   void finish(const BulkCopy& copy);
   void finish(const Copy& copy);

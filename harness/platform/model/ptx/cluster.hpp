@@ -31,7 +31,8 @@ class Cluster {
   // The cluster's barrier: arrival of all of a warp's lanes, and whether all others have arrived.
   void arrive(Warp& warp, Mask mask);
   bool wait(Warp& warp, Mask mask);
-  bool has_met(const Block& block) const { return meeting_of(block).phase > 0; }
+  std::uint32_t meetings(const Block& block) const { return meeting_of(block).phase; }
+  bool has_met(const Block& block) const { return meetings(block) > 0; }
   // Whose an address of shared::cluster is, which `own` uses, and where in the shared memory of
   // that block. Faults.
   struct Place {

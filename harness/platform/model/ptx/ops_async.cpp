@@ -1,9 +1,8 @@
-// mbarriers, bulk copies and fences: PTX ISA, "mbarrier", "cp.async.bulk", "cp.async.bulk.tensor".
+// mbarriers and fences: PTX ISA, "mbarrier", "fence".
 #include <algorithm>
-#include <bit>
-#include <cstring>
+#include <initializer_list>
+#include <string_view>
 
-#include "harness/platform/model/memory/tensor_map.hpp"
 #include "harness/platform/model/ptx/access.hpp"
 #include "harness/platform/model/ptx/cluster.hpp"
 #include "harness/platform/model/ptx/handlers.hpp"
@@ -11,30 +10,28 @@
 namespace gpubench::model::ptx {
 namespace {
 
-std::uint64_t operand_of(Warp& w, const Register& r, unsigned lane) {
-  w.require(r.number, Mask{1} << lane, "an operand");
-  return w.value(r, lane);
-}
+using Parts = std::initializer_list<std::string_view>;
 
 void init_mbarrier(Warp& w, const Op& op, Mask mask) {
   const Addresses at = addresses_of(w, op, mask);
   for_lanes(mask, [&](unsigned i) {
-    w.block.async.init(at[i], static_cast<unsigned>(operand_of(w, op.extra->sources[0], i)));
+    const auto arrivals = static_cast<unsigned>(operand_of(w, op.extra->sources[0], i));
+    w.block.async.init(w, i, at[i], arrivals);
   });
 }
 void arrive_at_mbarrier(Warp& w, const Op& op, Mask mask) {
   const Addresses at = addresses_of(w, op, mask);
   for_lanes(mask, [&](unsigned i) {
     const auto& counts = op.extra->sources;
-    w.block.async.arrive(at[i],
-                         counts.empty() ? 1 : static_cast<unsigned>(operand_of(w, counts[0], i)));
+    w.block.async.arrive(
+        at[i], counts.empty() ? 1 : static_cast<unsigned>(operand_of(w, counts[0], i)), {});
   });
 }
 void arrive_at_mbarrier_of_cluster(Warp& w, const Op& op, Mask mask) {
   const Addresses at = addresses_of(w, op, mask);
   for_lanes(mask, [&](unsigned i) {
     const Cluster::Place place = w.block.cluster.place_of(w.block, at[i]);
-    place.block->async.arrive(place.address, 1);
+    place.block->async.arrive(place.address, 1, {.is_others = place.block != &w.block});
   });
 }
 void expect_at_mbarrier(Warp& w, const Op& op, Mask mask) {
@@ -46,6 +43,7 @@ void expect_at_mbarrier(Warp& w, const Op& op, Mask mask) {
 }
 
 // try_wait may end before the phase has: then its thread comes again.
+template <bool in_cluster>
 bool wait_at_mbarrier(Warp& w, const Op& op, Mask mask) {
   const Addresses at = addresses_of(w, op, mask);
   const Extra& e = *op.extra;
@@ -55,11 +53,23 @@ bool wait_at_mbarrier(Warp& w, const Op& op, Mask mask) {
     ended |= Mask{w.block.async.has_ended(at[i], parity)} << i;
   });
   if (ended != mask && !w.block.async.gives_up_waiting()) return false;
-  for_lanes(ended, [&](unsigned i) { w.block.async.note_wait(w, Mask{1} << i, at[i]); });
+  for_lanes(ended,
+            [&](unsigned i) { w.block.async.note_wait(w, Mask{1} << i, at[i], in_cluster); });
   Mask& p = w.predicate(e.destinations[0].offset);
   p = (p & ~mask) | ended;
   w.define(e.destinations[0], mask);
   return true;
+}
+
+// Refuses all modifiers but these, and an order without its scope or a scope without its order.
+void require_parts(Builder& b, std::string_view order, Parts others) {
+  const Instruction& i = b.instruction();
+  for (std::size_t n = 2; n < i.parts.size(); ++n) {
+    const std::string& part = i.parts[n];
+    const bool is_order = !order.empty() && (part == order || part == "cta" || part == "cluster");
+    if (!is_order && std::ranges::find(others, part) == others.end()) b.unknown();
+  }
+  if (i.has(order) != (i.has("cta") != i.has("cluster"))) b.unknown();
 }
 
 void build_mbarrier(Builder& b) {
@@ -76,11 +86,13 @@ void build_mbarrier(Builder& b) {
   const bool is_shared = i.has("shared") || i.has("shared::cta");
   const bool arrives_in_cluster = i.has("shared::cluster") && i.parts[1] == "arrive" &&
                                   !i.has("expect_tx") && b.operand_count() == 2;
-  if ((!is_shared && !arrives_in_cluster) || i.has("noComplete")) b.unknown();
+  if (is_shared == arrives_in_cluster) b.unknown();
   if (i.parts[1] == "init") {
+    require_parts(b, "", {"shared", "shared::cta", "b64"});
     extra.sources = {b.source(b.operand(1), 4)};
     finish(b.add(&init_mbarrier), b.operand(0));
   } else if (i.parts[1] == "arrive") {
+    require_parts(b, "release", {"expect_tx", "shared", "shared::cta", "shared::cluster", "b64"});
     if (b.operand(0).kind != Operand::Kind::sink) b.refuse("asks for the phase's state");
     if (i.has("expect_tx") || b.operand_count() == 3) {
       extra.sources = {b.source(b.operand(2), 4)};
@@ -90,158 +102,60 @@ void build_mbarrier(Builder& b) {
                                       : &arrive_at_mbarrier),
            b.operand(1));
   } else if (i.parts[1] == "try_wait" && i.has("parity") && b.operand_count() == 3) {
+    require_parts(b, "acquire", {"parity", "shared", "shared::cta", "b64"});
     extra.destinations = {b.destination(b.operand(0), 4)};
     extra.sources = {b.source(b.operand(2), 4)};
-    finish(b.add_waiting(&wait_at_mbarrier), b.operand(1));
+    finish(b.add_waiting(i.has("cluster") ? &wait_at_mbarrier<true> : &wait_at_mbarrier<false>),
+           b.operand(1));
   } else {
     b.unknown();
   }
 }
 
-// --- bulk copies ---
-
-// The blocks of the cluster that a copy lands in, a bit each: as it says, or its own alone.
-std::uint32_t ranks_of(Warp& w, const Extra& e, unsigned lane) {
-  return e.more.empty() ? 1u << w.block.rank()
-                        : static_cast<std::uint32_t>(operand_of(w, e.more[0], lane)) & 0xFFFF;
-}
-
-void copy_to(Warp& w, std::uint32_t ranks, const std::vector<AsyncUnit::Piece>& pieces,
-             std::uint64_t barrier, std::int64_t bytes) {
-  const auto check = [](bool right, const char* wrong) {
-    if (!right) throw Fault{std::string("bulk copy to ") + wrong, 0};
-  };
-  Cluster& cluster = w.block.cluster;
-  const unsigned blocks = w.block.launch().cluster;
-  check(ranks != 0, "no block");
-  check(ranks >> blocks == 0, "blocks beyond the cluster");
-  for (unsigned rank = 0; rank < blocks; ++rank) {
-    if ((ranks >> rank & 1) == 0) continue;
-    if (rank == w.block.rank()) {
-      w.block.async.copy_bulk(pieces, barrier, bytes);
-      continue;
-    }
-    check(cluster.has_met(w.block), "a block that need not have begun");
-    check(cluster.block(rank).live_threads() > 0, "a block that has ended");
-    cluster.block(rank).async.copy_bulk(pieces, barrier, bytes);
-  }
-}
-
-// The engine's requests, by lines of 128 bytes of what it reads: no lane's. It reads once, however
-// many blocks it writes to, which all count as this one.
-void note_pieces(Warp& w, const Op& op, unsigned lane, std::uint64_t to, std::uint64_t from,
-                 std::uint64_t bytes, int landings) {
-  constexpr std::uint64_t line = 128;
-  Addresses at{};
-  const auto note = [&](EventKind kind, std::uint64_t begin) {
-    for (std::uint64_t done = 0; done < bytes;) {
-      const std::uint64_t piece = std::min(bytes - done, line - (from + done) % line);
-      at[lane] = begin + done;
-      w.note(kind, static_cast<unsigned>(piece), Mask{1} << lane, at.data(), op);
-      done += piece;
-    }
-  };
-  note(EventKind::copied_from, from);
-  for (int i = 0; i < landings; ++i) note(EventKind::copied_to, to + shared_window);
-}
-
-void copy_bulk(Warp& w, const Op& op, Mask mask) {
-  const Extra& e = *op.extra;
-  const Addresses to = addresses_of(w, op, mask);
-  for_lanes(mask, [&](unsigned i) {
-    const std::uint64_t from = operand_of(w, e.sources[0], i) + e.mask;
-    const auto bytes = static_cast<std::uint32_t>(operand_of(w, e.sources[1], i));
-    const std::uint64_t barrier =
-        operand_of(w, e.sources[2], i) + static_cast<std::uint64_t>(e.barrier_offset);
-    if (bytes == 0 || bytes % 16 != 0 || from % 16 != 0 || to[i] % 16 != 0) {
-      throw Fault{"bulk copy of " + std::to_string(bytes) +
-                      " bytes whose size or addresses are no multiples of 16",
-                  Mask{1} << i};
-    }
-    const std::byte* const source = w.block.memory.global_piece(from, bytes);
-    const std::uint32_t ranks = ranks_of(w, e, i);
-    copy_to(w, ranks, {{to[i], source, bytes}}, barrier, bytes);
-    if (w.block.is_traced) note_pieces(w, op, i, to[i], from, bytes, std::popcount(ranks));
-  });
-}
-
-TensorMap tensor_map(Warp& w, std::uint64_t address) {
-  TensorMap map;
-  const std::uint64_t within = address - parameter_window;
-  const auto& parameters = w.block.memory.parameters();
-  if (within < parameters.size() && parameters.size() - within >= sizeof map) {
-    std::memcpy(&map, parameters.data() + within, sizeof map);
-  } else {
-    std::memcpy(&map, w.block.memory.global_piece(address, sizeof map), sizeof map);
-  }
-  if (map.mark != TensorMap::made) throw Fault{"bulk copy by what is no tensor map", 0};
-  return map;
-}
-
-// In which 16 bytes of its row a piece lies: bits 4 and up of the address, flipped by those from
-// bit 7 on (PTX ISA, "Swizzling modes").
-std::uint64_t swizzled(std::uint64_t address, std::uint32_t span) {
-  return address ^ (address >> 3 & (span - 1) & ~std::uint64_t{15});
-}
-
-void copy_box_of(Warp& w, const Op& op, unsigned lane, std::uint64_t to) {
-  const Extra& e = *op.extra;
-  const TensorMap map = tensor_map(w, operand_of(w, e.sources[0], lane));
-  const auto column = static_cast<std::int32_t>(operand_of(w, e.sources[1], lane));
-  const auto row = static_cast<std::int32_t>(operand_of(w, e.sources[2], lane));
-  const std::uint64_t barrier =
-      operand_of(w, e.sources[3], lane) + static_cast<std::uint64_t>(e.barrier_offset);
-  const std::uint32_t row_bytes = map.box_columns * map.element_bytes;
-  const bool swizzles = map.swizzle != CU_TENSOR_MAP_SWIZZLE_NONE;
-  const std::uint32_t span = swizzles ? 16u << map.swizzle : row_bytes;
-  if (row_bytes != span) throw Fault{"box whose rows do not fill their swizzle", 0};
-  if (to % 128 != 0) throw Fault{"box to an address that is no multiple of 128", 0};
-  std::vector<AsyncUnit::Piece> pieces;
-  Addresses at{};
-  for (std::uint32_t r = 0; r < map.box_rows; ++r) {
-    const std::int64_t of_matrix = std::int64_t{row} + r;
-    const bool exists = of_matrix >= 0 && of_matrix < static_cast<std::int64_t>(map.rows);
-    const std::int64_t left = static_cast<std::int64_t>(map.columns) - column;
-    if (column < 0) throw Fault{"box that begins before its matrix", 0};
-    const auto there = static_cast<std::uint32_t>(
-        exists ? std::clamp<std::int64_t>(left * map.element_bytes, 0, row_bytes) : 0);
-    const std::uint64_t from = map.address + static_cast<std::uint64_t>(of_matrix) * map.row_bytes +
-                               static_cast<std::uint64_t>(column) * map.element_bytes;
-    const std::byte* const source = there > 0 ? w.block.memory.global_piece(from, there) : nullptr;
-    for (std::uint32_t done = 0; done < row_bytes; done += 16) {
-      const std::uint64_t straight = to + std::uint64_t{r} * row_bytes + done;
-      const std::uint64_t place = swizzles ? swizzled(straight, span) : straight;
-      const std::uint32_t real = std::min(16u, there - std::min(there, done));
-      pieces.push_back({place, real > 0 ? source + done : nullptr, 16, real});
-    }
-    if (w.block.is_traced && there > 0) {
-      at[lane] = from;
-      w.note(EventKind::copied_from, there, Mask{1} << lane, at.data(), op);
-    }
-  }
-  const std::uint32_t ranks = ranks_of(w, e, lane);
-  const int noted = w.block.is_traced ? std::popcount(ranks) : 0;
-  for (std::uint32_t r = 0; r < static_cast<unsigned>(noted) * map.box_rows; ++r) {
-    at[lane] = to + shared_window + std::uint64_t{r % map.box_rows} * row_bytes;
-    w.note(EventKind::copied_to, row_bytes, Mask{1} << lane, at.data(), op);
-  }
-  const std::int64_t bytes = std::int64_t{map.box_rows} * row_bytes;
-  if (e.group == 1) return copy_to(w, ranks, pieces, barrier, bytes);
-  // To this block; the mbarrier may be the pair's other one's.
-  const Cluster::Place arrives = w.block.cluster.place_of(w.block, barrier);
-  if ((arrives.block->rank() ^ w.block.rank()) > 1) {
-    throw Fault{"bulk copy of cta_group::2 that arrives in a block that is not of the pair", 0};
-  }
-  w.block.async.copy_bulk(pieces, arrives.address, bytes, &arrives.block->async);
-}
-void copy_box(Warp& w, const Op& op, Mask mask) {
-  const Addresses to = addresses_of(w, op, mask);
-  for_lanes(mask, [&](unsigned i) { copy_box_of(w, op, i, to[i]); });
-}
-
 void nothing(Warp&, const Op&, Mask) {}
-// What orders memory: all accesses are in order here.
 void build_nothing(Builder& b) { b.add(&nothing).defines_itself = true; }
+
+template <AsyncUnit::Fence fence>
+void fence_mbarriers(Warp& w, const Op&, Mask mask) {
+  w.block.async.fence(w, mask, fence);
+}
+
+bool is_one_of(const std::string& part, Parts known) {
+  return std::ranges::find(known, part) != known.end();
+}
+
+// All accesses are in order here. What is followed is who knows of an mbarrier's initialisation.
+void build_fence(Builder& b) {
+  using Fence = AsyncUnit::Fence;
+  const auto& parts = b.instruction().parts;
+  const auto is = [&](Parts wanted) { return std::ranges::equal(parts, wanted); };
+  const auto orders = [&](Fence fence) {
+    b.add(fence == Fence::initialisation   ? &fence_mbarriers<Fence::initialisation>
+          : fence == Fence::proxy_of_block ? &fence_mbarriers<Fence::proxy_of_block>
+                                           : &fence_mbarriers<Fence::proxy_of_cluster>)
+        .defines_itself = true;
+  };
+  if (b.operand_count() != 0) b.unknown();
+  if (is({"fence", "mbarrier_init", "release", "cluster"})) return orders(Fence::initialisation);
+  if (is({"fence", "proxy", "async", "shared::cta"})) return orders(Fence::proxy_of_block);
+  if (is({"fence", "proxy", "async"}) || is({"fence", "proxy", "async", "shared::cluster"})) {
+    return orders(Fence::proxy_of_cluster);
+  }
+  const bool is_of_threads =
+      parts.size() >= 2 && parts.size() <= 3 &&
+      is_one_of(parts.back(), {"cta", "cluster", "gpu", "sys"}) &&
+      (parts.size() == 2 || is_one_of(parts[1], {"sc", "acq_rel", "acquire", "release"}));
+  const bool is_of_proxies =
+      is({"fence", "proxy", "alias"}) || is({"fence", "proxy", "async", "global"});
+  if (!is_of_threads && !is_of_proxies) b.unknown();
+  build_nothing(b);
+}
+
+void build_membar(Builder& b) {
+  const auto& parts = b.instruction().parts;
+  if (parts.size() != 2 || !is_one_of(parts[1], {"cta", "gl", "sys"})) b.unknown();
+  build_nothing(b);
+}
 
 // "setmaxnreg.inc.sync.aligned.u32 232": registers are as many as the PTX names.
 void build_registers(Builder& b) {
@@ -255,50 +169,11 @@ void trap(Warp&, const Op&, Mask mask) { throw Fault{"trap", mask}; }
 void build_trap(Builder& b) { b.add(&trap); }
 
 constexpr Opcode opcodes[] = {
-    {"mbarrier", &build_mbarrier},    {"fence", &build_nothing},
-    {"membar", &build_nothing},       {"griddepcontrol", &build_nothing},
-    {"setmaxnreg", &build_registers}, {"trap", &build_trap},
+    {"mbarrier", &build_mbarrier},      {"fence", &build_fence},          {"membar", &build_membar},
+    {"griddepcontrol", &build_nothing}, {"setmaxnreg", &build_registers}, {"trap", &build_trap},
 };
 
 }  // namespace
-
-// "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [to], [from], bytes,
-// [barrier]" and "... .tensor.2d ... [to], [map, {column, row}], [barrier]"; with a mask of ranks
-// behind them, ".multicast::cluster"; with an mbarrier of either block of a pair, ".cta_group::2".
-void build_bulk_copy(Builder& b) {
-  const Instruction& i = b.instruction();
-  const bool is_box = i.has("tensor");
-  const bool to_shared = (i.has("shared::cluster") || i.has("shared::cta")) &&
-                         i.has("mbarrier::complete_tx::bytes") && i.has("global");
-  const bool is_multicast = i.has("multicast::cluster");
-  const std::size_t operands = (is_box ? 3 : 4) + std::size_t{is_multicast};
-  if (!to_shared || b.operand_count() != operands) b.unknown();
-  const bool is_pairs = i.has("cta_group::2");
-  if (is_pairs && (!is_box || is_multicast)) b.unknown();
-  if (is_box && (!i.has("2d") || !i.has("tile"))) b.unknown();
-  Extra& extra = b.extra();
-  extra.space = Space::shared;
-  extra.group = is_pairs ? 2 : 1;
-  Op& op = b.add(is_box ? &copy_box : &copy_bulk);
-  op.defines_itself = true;
-  op.extra = &extra;
-  const Register to = b.address(b.operand(0), Space::shared, op.offset);
-  extra.address_bytes = to.bytes;
-  Builder::set_a(op, to);
-  std::int64_t offset = 0;
-  if (is_box) {
-    const Operand& from = b.operand(1);
-    if (from.elements.size() != 2 || from.elements[1].elements.size() != 2) b.unknown();
-    extra.sources = {b.source(from.elements[0], 8), b.source(from.elements[1].elements[0], 4),
-                     b.source(from.elements[1].elements[1], 4)};
-  } else {
-    extra.sources = {b.address(b.operand(1), Space::global, offset), b.source(b.operand(2), 4)};
-    extra.mask = static_cast<std::uint64_t>(offset);
-  }
-  if (is_multicast) extra.more = {b.source(b.operand(operands - 1), 2)};
-  extra.sources.push_back(
-      b.address(b.operand(is_box ? 2 : 3), Space::shared, extra.barrier_offset));
-}
 
 std::span<const Opcode> async_opcodes() { return opcodes; }
 

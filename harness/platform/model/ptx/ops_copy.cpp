@@ -3,7 +3,7 @@
 #include "harness/platform/model/ptx/handlers.hpp"
 
 namespace gpubench::model::ptx {
-void build_bulk_copy(Builder& b);  // ops_async.cpp
+void build_bulk_copy(Builder& b);  // ops_bulk_copy.cpp
 
 namespace {
 

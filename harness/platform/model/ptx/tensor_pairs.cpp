@@ -59,7 +59,7 @@ void TensorUnit::arrive(const Step& commit) {
     if ((ranks >> rank & 1) == 0) continue;
     Block& there = block_.cluster.block(block_.ordinal - own + rank);
     if (there.live_threads() == 0) throw Fault{"tcgen05.commit to a block that has ended", 0};
-    there.async.arrive(commit.barrier, 1);
+    there.async.arrive(commit.barrier, 1, {true, rank != own});
   }
 }
 
