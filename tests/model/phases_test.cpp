@@ -1,6 +1,8 @@
 // Phases of a block that barriers keep apart, and what overlaps all the same.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "harness/platform/model/emulator/fragment_loads.hpp"
 #include "harness/platform/model/emulator/warpgroup_products.hpp"
 #include "harness/platform/model/time/load_clock.hpp"
@@ -155,6 +157,27 @@ TEST(LoadClock, FallsWithTheLoadAndOnlyWhereAFileSaysSo) {
   EXPECT_LT(load_clock(limited, Load::tensor, 1), limited["gemm_clock_hz"]);
   EXPECT_EQ(load_clock(limited, Load::tensor, at / 8), limited["sm_clock_hz"]);
   EXPECT_EQ(load_clock(unlimited, Load::tensor, 1), unlimited["sm_clock_hz"]);
+}
+
+TEST_F(Phases, AKernelOnLittleDataKeepsTheMaximumClock) {
+  const DeviceSpec limited = device_spec("rtx-a6000");
+  const double issued = 1e6 * limited["sm_count"];
+  KernelProfile registers = stream(1 << 20), shared = even_grid();
+  registers.counts.issued[0] = shared.counts.issued[0] = issued;
+  shared.counts.at(Space::shared, Access::load).wavefronts = issued / 4;
+  KernelProfile fed = registers;
+  fed.counts.at(Space::shared, Access::load) = shared.counts.at(Space::shared, Access::load);
+  const auto predicted = [&](const KernelProfile& profile) {
+    return predict(profile, limited, [](const FootprintSums&) { return 0.0; });
+  };
+  const Prediction alone = predicted(registers);
+  EXPECT_GT(term(alone, "l2") / alone.seconds, 0.05);
+  const double share = std::ceil(registers.blocks / limited["sm_count"]) / registers.blocks;
+  EXPECT_NEAR(term(alone, "fp32"),
+              issued * 64 * share / limited["fp32_flops_per_clock_per_sm"] / limited["sm_clock_hz"],
+              1e-9);
+  EXPECT_DOUBLE_EQ(term(predicted(shared), "fp32"), term(alone, "fp32"));
+  EXPECT_GT(term(predicted(fed), "fp32"), 1.1 * term(alone, "fp32"));
 }
 
 }  // namespace

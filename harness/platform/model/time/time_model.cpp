@@ -151,13 +151,15 @@ Prediction predict_at(double clock, const KernelProfile& profile, const DeviceSp
   return result;
 }
 
-// Units that only registers feed, as those of a peak's measurement, take less power.
+// Units that work on little data, as those of a peak's measurement, take less power. What feeds an
+// SM's units comes through L2, and through the SM's own memory, L1 or shared.
 constexpr double least_fed = 0.05;
 
 double clock_under(const Prediction& prediction, const DeviceSpec& device) {
   const double seconds = prediction.seconds;
   const auto busy = [&](const char* term) { return seconds_of(prediction.terms, term) / seconds; };
-  if (busy("l2") < least_fed) return device["sm_clock_hz"];
+  const double fed = std::min(busy("l2"), std::max(busy("l1"), busy("shared")));
+  if (fed < least_fed) return device["sm_clock_hz"];
   return std::min(load_clock(device, Load::tensor, busy("tensor")),
                   load_clock(device, Load::fp32, busy("fp32")));
 }
