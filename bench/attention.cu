@@ -287,14 +287,15 @@ std::string check_in_small(std::size_t head_dim, bool causal) {
 gpubench::Law standard_law(const Bench& bench, const Problem& p, double softmax_bytes) {
   const auto best = bench.device().find("gemm_efficiency"),
              floor = bench.device().find("kernel_floor_seconds"),
+             next = bench.device().find("launch_stream_seconds"),
              l2 = bench.device().find("l2_bytes");
-  if (!best || !floor || !l2 || p.shape.score_bytes() <= 2 * *l2) return {};
-  return [=, shape = p.shape, best = *best, floor = *floor](const Roofs& roofs) {
+  if (!best || !floor || !next || !l2 || p.shape.score_bytes() <= 2 * *l2) return {};
+  return [=, shape = p.shape, best = *best, launches = *floor + 2 * *next](const Roofs& roofs) {
     const double dram = roofs.at("dram"),
                  multiplication = 2 * shape.heads * shape.seq * shape.seq * shape.head_dim /
                                   (best * roofs.at("tensor_bf16")),
                  bytes = (shape.score_bytes() + 0.75 * shape.operand_bytes()) / dram;
-    return shape.flops() / (2 * std::max(multiplication, bytes) + softmax_bytes / dram + 3 * floor);
+    return shape.flops() / (2 * std::max(multiplication, bytes) + softmax_bytes / dram + launches);
   };
 }
 

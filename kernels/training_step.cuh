@@ -78,17 +78,15 @@ struct Cost {
 
 // --- what theory says it costs ---
 
-// Seconds of operations that follow each other: each takes its products or its bytes. A product of
-// the library takes an empty kernel's time besides, `floor`; of a kernel, only the time from one
-// launch to the next counts, `launch`. `flops_per_second(cost)`: of a product.
+// Seconds of operations that follow each other: each takes its products or its bytes, besides
+// `start`. `flops_per_second(cost)`: of a product.
 template <class Rate>
 double seconds_of(const std::vector<Cost>& costs, const Rate& flops_per_second,
-                  double bytes_per_second, double floor, double launch) {
+                  double bytes_per_second, double start) {
   double sum = 0;
   for (const Cost& cost : costs) {
-    const double bytes = cost.bytes / bytes_per_second;
-    sum += cost.flops > 0 ? floor + std::max(cost.flops / flops_per_second(cost), bytes)
-                          : launch + bytes;
+    const double multiplied = cost.flops > 0 ? cost.flops / flops_per_second(cost) : 0;
+    sum += start + std::max(multiplied, cost.bytes / bytes_per_second);
   }
   return sum;
 }

@@ -92,7 +92,7 @@ def test_one_launch_saves_those_of_the_other_experts(
     rows: dict[str, dict], figures: dict[str, float]
 ) -> None:
     time = {by: seconds(of_experts(rows, by)) for by in ("separate", "batched", "one_launch")}
-    assert time["separate"] - time["batched"] > 127 * figures["kernel_floor_seconds"]
+    assert time["separate"] - time["batched"] > 127 * figures["launch_stream_seconds"]
     assert time["one_launch"] < time["batched"] < 1.5 * time["one_launch"]
 
 
@@ -109,7 +109,8 @@ def test_separate_products_cost_the_spacing_of_their_launches(
     law = 128 * 4 / separate["law"]
     # Besides the weights, X and Y are read and written.
     assert law == pytest.approx(launches + weights / dram, rel=0.01)
-    assert law < seconds(separate) < 2 * law
+    # Nothing overlaps at the end of one product and the beginning of the next.
+    assert law < seconds(separate) < 1.25 * law
 
 
 # Four tokens of an expert fill a tile of 64 rows by a 16th, and four columns of our own kernel.

@@ -193,7 +193,7 @@ TEST(TrainingStepShape, CountsTheFlopsOfTheModel) {
 TEST(TrainingStepCosts, AddUp) {
   const std::vector<Cost> costs{{8, 2}, {0, 3}, {2, 12}};
   const auto rate = [](const Cost&) { return 2.0; };
-  EXPECT_DOUBLE_EQ(seconds_of(costs, rate, 3, 0.5, 0.25), (0.5 + 4) + (0.25 + 1) + (0.5 + 4));
+  EXPECT_DOUBLE_EQ(seconds_of(costs, rate, 3, 0.25), (0.25 + 4) + (0.25 + 1) + (0.25 + 4));
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ class ContentionTest : public testing::Test {
   static Claim collective() { return {.devices = {0, 1}, .sms = 0.25}; }
   static Claim mover(double memory) { return {.devices = {0}, .memory = memory}; }
 
-  OperationPtr add(Claim claim, double start, double seconds) {
-    Work work{.name = "work"};
+  OperationPtr add(Claim claim, double start, double seconds, double lead = 0) {
+    Work work{.name = "work", .lead_seconds = lead};
     work.claim = std::make_shared<const Claim>(std::move(claim));
     work.carry_out = [seconds] { return seconds; };
     return timeline_.add(std::move(work), ++streams_, start, {});
@@ -87,6 +87,25 @@ TEST_F(ContentionTest, WhatComesAfterWaitsForTheEndThatItGets) {
   EXPECT_DOUBLE_EQ(sent->end, 5);
   EXPECT_DOUBLE_EQ(slowed->end, 12 + 2);
   EXPECT_DOUBLE_EQ(after->start, slowed->end);
+}
+
+TEST_F(ContentionTest, DuringItsLeadAProductNeitherSlowsNorIsSlowed) {
+  const OperationPtr one = add(product(1), 0, 12, 2);
+  const OperationPtr sent = add(collective(), 10.5, 4);
+  const OperationPtr after = timeline_.add({.name = "after"}, 3, 0, {one});
+  run();
+  EXPECT_DOUBLE_EQ(one->end, 12);
+  EXPECT_DOUBLE_EQ(sent->end, 14.5);
+  EXPECT_DOUBLE_EQ(after->start, 10);
+}
+
+TEST_F(ContentionTest, ALeadIsAsLongBehindASlowedProduct) {
+  const OperationPtr slowed = add(product(1), 0, 14, 2);
+  add(collective(), 0.5, 4);
+  const OperationPtr after = timeline_.add({.name = "after"}, 3, 0, {slowed});
+  run();
+  EXPECT_DOUBLE_EQ(after->start, 12 + 2);
+  EXPECT_DOUBLE_EQ(slowed->end, 12 + 2 + 2);
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ class GemmTest : public testing::Test {
   ~GemmTest() override { install_runtime(nullptr); }
 
   GemmCost cost(const GemmShape& shape) const { return gemm_cost(shape, device_); }
+  double lead() const { return device_["kernel_floor_seconds"] - device_["launch_stream_seconds"]; }
   double term(const GemmCost& cost, const std::string& name) const {
     for (const auto& [key, seconds] : cost.terms) {
       if (key == name) return seconds;
@@ -223,7 +224,24 @@ TEST_F(GemmTest, WaitsForItsStreamAndTakesTheWholeDevice) {
   gemm.queue(one, memory.data(), memory.data(), memory.data());
   gemm.queue(other, elsewhere.data(), elsewhere.data(), elsewhere.data());
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  EXPECT_GE(current_runtime()->host_seconds() - begin, 2 * cost(gemm.shape()).seconds);
+  EXPECT_GE(current_runtime()->host_seconds() - begin, 2 * cost(gemm.shape()).seconds - lead());
+}
+
+// A launch overlaps with the end of the product before, as those of kernels do.
+TEST_F(GemmTest, ProductsOfAStreamAreSpacedAsKernelsAre) {
+  const Gemm gemm(GemmShape::dense(GemmType::bf16, 1024, 1024, 1024));
+  const DeviceBuffer<char> memory(1 << 20);
+  const auto seconds = [&](unsigned products) {
+    const double begin = current_runtime()->host_seconds();
+    for (unsigned i = 0; i < products; ++i) {
+      gemm.queue(nullptr, memory.data(), memory.data(), memory.data());
+    }
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    return current_runtime()->host_seconds() - begin;
+  };
+  const double each = (seconds(9) - seconds(1)) / 8;
+  EXPECT_NEAR(each, cost(gemm.shape()).seconds - lead(), 1e-9);
+  EXPECT_GT(each, device_["launch_stream_seconds"]);
 }
 
 }  // namespace

@@ -14,9 +14,8 @@ namespace gemm_batch {
 
 // Around the ridge what is loaded and what is multiplied overlap only in part.
 inline constexpr double mixture_tolerance = 0.4;
-// How closely the library's products follow each other, nobody has published. On the model each
-// waits for the one before and then for a whole launch, and they reach 0.52 to 0.76 of the law.
-inline constexpr double separate_tolerance = 0.5;
+// Nothing overlaps at the end of one product and the beginning of the next.
+inline constexpr double separate_tolerance = 0.3;
 
 inline double rounded_up(unsigned tokens, unsigned tile) {
   return (tokens + tile - 1) / tile * static_cast<double>(tile);

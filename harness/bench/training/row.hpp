@@ -245,9 +245,12 @@ gpubench::Law law_of(const Bench& bench, const Setting& setting, Loop<T>& loop, 
              best_fp8 = device.find(gpubench::gemm_efficiency(GemmType::fp8, device)),
              narrow = device.find("gemm_unaligned_efficiency"),
              launch = device.find(setting.graph ? "launch_graph_seconds" : "launch_stream_seconds"),
-             floor = device.find("kernel_floor_seconds");
+             latency = device.find("dram_latency_cycles"), clock = device.find("sm_clock_hz");
   // How near small products in fp32 come to their roof, nobody has said.
-  if (!best || !narrow || !launch || !floor || setting.type == GemmType::fp32) return {};
+  if (!best || !narrow || !launch || !latency || !clock || setting.type == GemmType::fp32)
+    return {};
+  // Each operation is launched, and waits for its first load.
+  const double start = *launch + *latency / *clock;
   const double reads = setting.read == Read::each_step          ? 1
                        : setting.read == Read::each_fourth_step ? 0.25
                                                                 : 0;
@@ -257,12 +260,12 @@ gpubench::Law law_of(const Bench& bench, const Setting& setting, Loop<T>& loop, 
   const double sending = exchange_seconds(device, setting, loop.step().weights());
   return [=, costs = loop.costs(), roof = gemm_roof(setting.type, device),
           fp8_roof = gemm_roof(GemmType::fp8, device), best = *best, best_fp8 = *best_fp8,
-          narrow = *narrow, launch = *launch, floor = *floor](const Roofs& roofs) {
+          narrow = *narrow](const Roofs& roofs) {
     const auto rate = [&](const Cost& cost) {
       const double reached = cost.in_fp8 ? best_fp8 : best;
       return roofs.at(cost.in_fp8 ? fp8_roof : roof) * reached * (cost.odd_operands ? narrow : 1);
     };
-    const double step = seconds_of(costs, rate, roofs.at("dram"), floor, launch) + idle + sending;
+    const double step = seconds_of(costs, rate, roofs.at("dram"), start) + idle + sending;
     return flops / (loading > 0 ? std::max(step, loading) + step / Loop<T>::steps : step);
   };
 }

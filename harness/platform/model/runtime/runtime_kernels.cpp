@@ -24,6 +24,17 @@ DeviceFault fault_of(const char* kernel, const KernelOutcome& outcome) {
                      outcome.is_illegal_access ? cudaErrorIllegalAddress : cudaErrorLaunchFailure);
 }
 
+// Part of what an empty kernel takes between two events overlaps with the start of what comes next.
+void set_spacing(Work& work, const DeviceSpec& device, bool captured) {
+  const double floor = device["kernel_floor_seconds"];
+  const double spacing = device[captured ? "launch_graph_seconds" : "launch_stream_seconds"];
+  const double early = device.find("launch_programmatic_seconds").value_or(spacing);
+  work.hold_seconds = spacing;
+  work.lead_seconds = std::max(floor - spacing, 0.0);
+  work.early_hold_seconds = early;
+  work.early_lead_seconds = std::max(floor - early, 0.0);
+}
+
 }  // namespace
 
 KernelResources Runtime::resources(const void* function) const {
@@ -93,23 +104,15 @@ Work Runtime::kernel_work(KernelLaunch launch, const CUstream_st& queue, unsigne
   // to keep busy when it last ran on a grid of this size.
   const auto identity = std::make_pair(launch.function, blocks);
   const auto seen = utilisation_.find(identity);
-  // Part of what an empty kernel takes between two events overlaps with the next one's start.
-  const double floor = device_["kernel_floor_seconds"];
-  const double spacing =
-      device_[queue.capture != nullptr ? "launch_graph_seconds" : "launch_stream_seconds"];
-  const double early = device_.find("launch_programmatic_seconds").value_or(spacing);
   Work work{
       .name = launch.name,
       .engine = Engine::compute,
       .share = std::max(std::min(1.0, blocks / (resident * device_["sm_count"])),
                         seen == utilisation_.end() ? 0.0 : seen->second),
       .priority = queue.priority,
-      .hold_seconds = spacing,
-      .lead_seconds = std::max(floor - spacing, 0.0),
-      .early_hold_seconds = early,
-      .early_lead_seconds = std::max(floor - early, 0.0),
       .early = launch.programmatic,
   };
+  set_spacing(work, device_, queue.capture != nullptr);
   work.touches = std::make_shared<Touches>();
   work.carry_out = [this, identity, touches = work.touches, launch = std::move(launch)] {
     KernelOutcome outcome = executor_.execute(launch);
@@ -134,8 +137,7 @@ cudaError_t Runtime::queue_operation(Work work, cudaStream_t stream) {
   if (queue == nullptr || queue->device != current_device()) return cudaErrorInvalidResourceHandle;
   work.engine = Engine::compute;
   work.priority = queue->priority;
-  const bool captured = queue->capture != nullptr;
-  work.hold_seconds = device_[captured ? "launch_graph_seconds" : "launch_stream_seconds"];
+  set_spacing(work, device_, queue->capture != nullptr);
   return enqueue(*queue, std::move(work));
 }
 

@@ -180,17 +180,19 @@ void Timeline::let_contention_change() {
       std::erase_if(running(ended->work),
                     [&](const Running& busy) { return busy.contended == ended.get(); });
     }
-    finish(ended, ended->start, change.time - ended->start);
+    finish(ended, ended->start, change.time - ended->start + ended->work.lead_seconds);
   }
   update_ends();
 }
 
+// During its lead an operation has given back what it claims.
 void Timeline::contend(const OperationPtr& operation, double start, double seconds) {
   operation->started = true;
+  const double claims = std::max(seconds - operation->work.lead_seconds, 0.0);
   if (operation->work.engine != Engine::none) {
-    running(operation->work).push_back({start + seconds, operation->work.share, operation.get()});
+    running(operation->work).push_back({start + claims, operation->work.share, operation.get()});
   }
-  contention_.begin(operation, *operation->work.claim, start, seconds);
+  contention_.begin(operation, *operation->work.claim, start, claims);
   update_ends();
 }
 
