@@ -151,11 +151,13 @@ struct ExpectedSums {
 
 // --- what theory says they cost ---
 
-// Seconds from one tile to the next, of a block that is alone on its SM: `latency` seconds until a
-// load is there, `compute` seconds for a tile, `ahead` tiles under way meanwhile. None: first the
-// one, then the other. Else a tile has `ahead` turns to arrive.
-constexpr double tile_seconds(double latency, double compute, unsigned ahead) {
-  return ahead == 0 ? latency + compute : std::max(compute, latency / ahead);
+// The cycles of a block that is alone on its SM: a tile takes `latency` until it is there
+// and `own` to be worked through, with `ahead` tiles under way meanwhile. None: first the one, then
+// the other. Else nobody works until the first is there, and each further one has `ahead` turns to
+// arrive.
+constexpr double block_cycles(double tiles, double latency, double own, unsigned ahead) {
+  if (ahead == 0) return tiles * (latency + own);
+  return latency + (tiles - 1) * std::max(own, latency / ahead) + own;
 }
 
 }  // namespace async_copy

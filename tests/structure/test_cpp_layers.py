@@ -56,6 +56,7 @@ LAYERS = [
     "kernels/training_step",
     "harness/bench",
     "harness/bench/all_reduce",
+    "harness/bench/async_copy",
     "harness/bench/attention",
     "harness/bench/bank_conflicts",
     "harness/bench/coalescing",
