@@ -34,18 +34,13 @@ RoundTrip round_trip(const gpubench::DeviceSpec& device) {
           device["launch_latency_seconds"], device["launch_host_seconds"]};
 }
 
-// The part of an empty kernel between two events that overlaps the next one in its stream.
-double lead_of(const gpubench::DeviceSpec& device) {
-  return std::max(device["kernel_floor_seconds"] - device["launch_stream_seconds"], 0.0);
-}
-
 // The loop, with `read(step)` after every `every`-th step (0: never).
 class Loop {
  public:
   explicit Loop(Bench& bench)
       : pace_(paced_work::pace_of(bench.device())),
         // A kernel's lead, part of its time between events, overlaps the one before.
-        blocks_(pace_.blocks(1e-6 * bench.arg<double>("us") + lead_of(bench.device()), rounds)),
+        blocks_(pace_.blocks(1e-6 * bench.arg<double>("us") + pace_.lead_seconds, rounds)),
         in_(bench.input<float>(std::size_t{blocks_} * paced_work::threads)),
         out_(bench.output<float>(in_.size())) {
     bench.verify(out_, paced_work::Expected<decltype(in_.values())>{in_.values(), rounds});
@@ -70,6 +65,7 @@ class Loop {
   }
 
   double layer_seconds() const { return pace_.seconds(blocks_, rounds); }
+  double lead_seconds() const { return pace_.lead_seconds; }
   gpubench::Input<float> input() const { return in_; }
 
  private:
@@ -101,7 +97,7 @@ void read_back(Bench& bench, unsigned every, bool show_trace) {
   bench.verify_host(std::span(losses),
                     ExpectedLoss<decltype(loop.input().values())>{loop.input().values(), every}, {},
                     true);
-  const double expected = loop_seconds(loop.layer_seconds(), lead_of(bench.device()), reads, idle);
+  const double expected = loop_seconds(loop.layer_seconds(), loop.lead_seconds(), reads, idle);
   bench.work({.items = steps,
               .law = [=](const gpubench::Roofs&) { return steps / expected; },
               .law_tolerance = polls ? 0.08 : 0.05,  // a poll is late by none or by one
@@ -167,7 +163,7 @@ void read_late(Bench& bench) {
                     ExpectedLoss<decltype(loop.input().values())>{loop.input().values(), 1}, {},
                     true);
   const RoundTrip trip = round_trip(bench.device());
-  const double lead = lead_of(bench.device());
+  const double lead = loop.lead_seconds();
   const double expected = late_loop_seconds(loop.layer_seconds(), lead, trip);
   bench.work({.items = steps,
               .law = [=](const gpubench::Roofs&) { return steps / expected; },
@@ -218,8 +214,8 @@ void wait(Bench& bench) {
   Law law;
   if (wake) {
     trip.wake = *wake;
-    law = gpubench::law_at(steps / loop_seconds(loop.layer_seconds(), lead_of(bench.device()),
-                                                steps, idle_seconds(trip, true, polls)));
+    law = gpubench::law_at(steps / loop_seconds(loop.layer_seconds(), loop.lead_seconds(), steps,
+                                                idle_seconds(trip, true, polls)));
   } else if (bench.modelled()) {
     bench.skip("the device file has no sync_block_host_seconds");
   }
@@ -254,7 +250,7 @@ GPU_BENCHMARK(host_sync, wait)
 void never_reading(Bench& bench) {
   const Loop loop(bench);
   const auto loss = bench.output<float>(1);
-  const double expected = loop_seconds(loop.layer_seconds(), lead_of(bench.device()), 0, 0);
+  const double expected = loop_seconds(loop.layer_seconds(), loop.lead_seconds(), 0, 0);
   bench.work({.items = steps,
               .law = [=](const gpubench::Roofs&) { return steps / expected; },
               .law_tolerance = 0.01,

@@ -61,7 +61,7 @@ class Pipeline {
     const double blocks = words / paced_work::threads;
     rounds_ = pace.rounds(copies * link_of(bench.device(), true).to_device(bytes), blocks);
     stages_ = {link_.to_device(bytes / chunks_), pace.seconds(blocks / chunks_, rounds_),
-               link_.to_host(bytes / chunks_), link_.one_engine};
+               link_.to_host(bytes / chunks_), link_.one_engine, pace.lead_seconds};
     const gpubench::Generator<word> values{42};
     for (std::size_t i = 0; i < words; ++i) from_.data()[i] = values(i);
     bench.verify(out_, paced_work::Expected<gpubench::Generator<word>>{values, rounds_});
@@ -248,7 +248,7 @@ void both_directions(Bench& bench) {
 
   const Link link = link_of(bench.device(), pinned);
   const Stages stages{there ? link.to_device(bytes) : 0, 0, back ? link.to_host(bytes) : 0,
-                      link.one_engine};
+                      link.one_engine, 0};
   const double amount = bytes * (there + back);
   const Lanes lanes(2);
   if (pinned) {
@@ -288,8 +288,8 @@ void priority(Bench& bench) {
   bench.verify(out, expected);
   bench.verify(answer, expected);
   constexpr unsigned all = streams * kernels + 1;
-  const double seconds =
-      (all - 1) * pace.seconds(long_grid, rounds) + pace.seconds(short_grid, rounds);
+  const double seconds = (all - 1) * (pace.seconds(long_grid, rounds) - pace.lead_seconds) +
+                         pace.seconds(short_grid, rounds);
   bench.work({.items = all,
               .law = [=](const gpubench::Roofs&) { return all / seconds; },
               .law_tolerance = 0.06,

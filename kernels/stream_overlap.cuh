@@ -36,16 +36,18 @@ struct ExpectedProgress {
 
 // --- what theory says it costs ---
 
-// Seconds that one chunk needs of each engine. With `one_engine` both copies need the same.
+// Seconds that one chunk needs of each engine. With `one_engine` both copies need the same. During
+// the `lead`, a part of the kernel's, another stream's kernel may be at work.
 struct Stages {
   double to_device, kernel, to_host;
   bool one_engine;
+  double lead;
 
   constexpr double sum() const { return to_device + kernel + to_host; }
   constexpr double longest() const {
     const double copies = to_device + to_host;
     const double copy = one_engine ? copies : to_device > to_host ? to_device : to_host;
-    return copy > kernel ? copy : kernel;
+    return copy > kernel - lead ? copy : kernel - lead;
   }
 };
 

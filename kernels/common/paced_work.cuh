@@ -43,6 +43,7 @@ struct Pace {
   double sms;
   double block_rounds_per_second;  // rounds of a whole block that one SM completes
   double floor_seconds;            // of a kernel that has next to nothing to do
+  double lead_seconds;             // of these, what overlaps with the next kernel's start
 
   // Time of a kernel of `blocks` blocks: the SM that has the most of them decides.
   double seconds(double blocks, double rounds) const {
@@ -66,7 +67,8 @@ Pace pace_of(const Device& device) {
   const double fmas_per_clock = device["fp32_flops_per_clock_per_sm"] / 2;
   return {device["sm_count"],
           fmas_per_clock * device["sm_clock_hz"] / (threads * double{fmas_a_round}),
-          device["kernel_floor_seconds"]};
+          device["kernel_floor_seconds"],
+          std::fmax(device["kernel_floor_seconds"] - device["launch_stream_seconds"], 0)};
 }
 
 }  // namespace paced_work
