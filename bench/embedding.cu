@@ -4,11 +4,12 @@
 //           every DRAM fetch that it touches, in full. Suppose that a fetch is 64 bytes and table
 //           rows start at multiples of 64. Then a table row of 64 bytes or more wastes nothing, one
 //           of 32 bytes wastes half, and one of 96 bytes wastes a quarter. A table inside L2 is
-//           read at L2's bandwidth, for any row size. Popular rows (Zipf) are fetched once and then
-//           found in L2. The law assumes that L2 keeps every row that is requested again, so DRAM
-//           delivers each distinct row once. (The model estimates how popular rows are from the few
-//           blocks that it runs, and comes within a quarter of this law.) Popular rows of a table
-//           inside L2 come mostly from L1, so they have no law.
+//           read at L2's bandwidth, for any row size. Of a larger one, L2 holds the share of the
+//           rows that fits. Popular rows (Zipf) are fetched once and then found in L2. The law
+//           assumes that L2 keeps every row that is requested again, so DRAM delivers each distinct
+//           row once. (The model estimates how popular rows are from the few blocks that it runs,
+//           and comes within a quarter of this law.) Popular rows of a table inside L2 come mostly
+//           from L1, so they have no law.
 // Units     table [bytes], row [bytes]. Useful bytes are 2^28 bytes of table rows; eight table rows
 //           are added to make one result. law_per_request covers both loads, of the index and of
 //           the table row.
@@ -39,13 +40,18 @@ void look_up(Bench& bench) {
 
   const auto draws = static_cast<double>(bags * pool), bytes = draws * static_cast<double>(row);
   const bool is_uniform = std::is_same_v<Indices, Uniform>;
-  const bool is_beyond = table.size() * sizeof(float) > bench.device().find("l2_bytes").value_or(0);
+  const auto table_bytes = static_cast<double>(table.size() * sizeof(float));
+  const bool is_beyond = table_bytes > bench.device().find("l2_bytes").value_or(0);
   const auto fetch = bench.device().find("dram_fetch_bytes");
   Law law;
   if (fetch && (is_uniform || is_beyond)) {
     const double of_row = fetched_bytes(row, static_cast<std::uint64_t>(*fetch));
     const double others = draws * sizeof(unsigned) + bytes / pool;  // indices in, bags out
-    const double from_dram = distinct_rows(which, draws) * of_row + others;
+    // A row that comes again is in L2 at best as often as L2 holds rows, if all are as likely.
+    const double kept =
+        is_uniform ? std::min(1.0, bench.device().find("l2_bytes").value_or(0) / table_bytes) : 1;
+    const double from_dram =
+        std::max(distinct_rows(which, draws), draws * (1 - kept)) * of_row + others;
     law = [=](const Roofs& roofs) {
       return bytes / std::max(from_dram / roofs.at("dram"), (bytes + others) / roofs.at("l2"));
     };

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <limits>
+#include <optional>
 
 #include "harness/bench/bench.hpp"
 #include "kernels/bank_conflicts.cuh"
@@ -145,6 +148,20 @@ void through_tile(Bench& bench) {
   });
 }
 
+// Bytes per second of blocks that do nothing but wait (Little's law): for the words that they sum,
+// at each level for the reads of all sums, which follow each other because they are volatile, and
+// until the next block has come. Nothing where the device file does not say.
+inline std::optional<double> waiting_rate(const Bench& bench, unsigned resident_blocks) {
+  const auto& device = bench.device();
+  const auto latency = device.find("dram_latency_cycles"), clock = device.find("sm_clock_hz"),
+             sms = device.find("sm_count"), shared = device.find("shared_latency_cycles");
+  if (!latency || !clock || !sms || !shared) return {};
+  constexpr double levels = std::bit_width(threads) - 1, block_bytes = sums_a_block * threads * 4.0;
+  const double turn = *latency + levels * sums_a_block * *shared +
+                      device.find("block_turnaround_cycles").value_or(0);
+  return *sms * resident_blocks * block_bytes * *clock / turn;
+}
+
 template <class Order>
 void reduce_in(Bench& bench) {
   constexpr Cost cost = cost_of_a_sum<Order>();
@@ -152,9 +169,12 @@ void reduce_in(Bench& bench) {
   const auto in = bench.input<float>(n);
   const auto out = bench.output<float>(sums);
   bench.verify(out, ExpectedSum{in.values(), n});
+  const double waiting = waiting_rate(bench, gpubench::residency(reduce<Order>, threads, 0).blocks)
+                             .value_or(std::numeric_limits<double>::infinity());
+  const Law busy = law_of_lowest({{"dram", 1}, {"shared", cost.words_a_wavefront() / banks}});
   bench.work({.useful_bytes = n * sizeof(float),
               .access = RowAccess::shared_load,
-              .law = law_of_lowest({{"dram", 1}, {"shared", cost.words_a_wavefront() / banks}}),
+              .law = [=](const Roofs& roofs) { return std::min(busy(roofs), waiting); },
               .law_tolerance = 0.4,
               .law_per_request = cost.wavefronts_a_load()});
   bench.run([&](cudaStream_t s) {
