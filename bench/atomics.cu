@@ -5,7 +5,9 @@
 //           histogram that counts each key in global memory is limited by the atomic unit of L2. It
 //           gets slower the fewer words there are, because additions to one word take turns. No
 //           published cost of such a turn was found for these GPUs, so these rows have no law and
-//           the model skips them. (The model does not price contention in shared memory either.)
+//           the model skips them. In shared memory, lanes of a warp that count in the same word do
+//           not take turns: from compute capability 8.0 on, an addition of 1 compiles to
+//           ATOMS.POPC.INC.32, which adds the number of such lanes at once.
 // Units     bins [words of the histogram]; every row counts 2^26 random 4-byte keys.
 // Confirm   ncu --metrics lts__t_sectors_op_red.sum,lts__t_requests_srcunit_tex_op_red.sum
 #include "harness/bench/bench.hpp"
