@@ -13,6 +13,7 @@ from .box import Box
 from .course import Lab, LabError, MachineError
 from .guarded import UnguardedError, guarded
 from .policy import ForbiddenError
+from .report import excerpt
 from .sandbox import Limits, run
 from .tools import MOST_FILE_BYTES, tool, wrote_too_much
 
@@ -27,7 +28,6 @@ Look = Callable[[Path], None]
 PLAIN = "-fno-jump-tables"
 # What guarded.py reads here, outside of any box. The references make a quarter of a MiB at most.
 MOST_ASSEMBLY_BYTES = 8 << 20
-_MOST_MESSAGES, _MOST_CHARACTERS = 12, 400  # a message may hold a word of any size
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def _link(words: list[str], build: Path, program: Path) -> None:
     if wrote_too_much(linked):
         raise CompileError(f"its program takes more than {MOST_FILE_BYTES >> 20} MiB")
     if linked.returncode != 0:
-        raise CompileError("\n".join(_shown(linked.stderr.strip().splitlines())))
+        raise CompileError("\n".join(excerpt(linked.stderr.strip().splitlines())))
 
 
 def _judge(lab: Lab, build: Path, into: Path, numbers: dict[str, list[str]], compiler: str) -> Path:
@@ -225,9 +225,4 @@ def plain_messages(text: str, solution: Path) -> list[str]:
     lines = text.strip().replace(str(solution), solution.name).splitlines()
     errors = [line for line in lines if " error: " in line]
     own = [line for line in lines if line.startswith(solution.name) and line not in errors]
-    return _shown(errors + own or lines)
-
-
-def _shown(lines: list[str]) -> list[str]:
-    shown = lines[:_MOST_MESSAGES]
-    return [x if len(x) <= _MOST_CHARACTERS else f"{x[:_MOST_CHARACTERS]}..." for x in shown]
+    return excerpt(errors + own or lines)

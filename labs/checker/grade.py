@@ -18,7 +18,7 @@ from .build import CompileError, Look, Program, compile_solution, prepare
 from .counters import grade_counters
 from .course import Lab, LabError, MachineError, Prediction, is_right, seals
 from .device import CUDA, MODEL, is_model
-from .report import Part, Report, Submission
+from .report import Part, Report, Submission, excerpt
 from .running import run_rows, traced
 from .sandbox import Limits
 from .timeline import Kinds, seconds_by_wall
@@ -55,7 +55,7 @@ def grade(
         return report
     text, faults = policy.source_faults(lab, submission.solution)
     if faults:
-        correctness.lines += [f"not compiled: {fault}" for fault in faults]
+        correctness.lines += excerpt([f"not compiled: {fault}" for fault in faults])
         return report
     model = device if is_model(device) else MODEL
     prepare(lab, build)
@@ -152,7 +152,7 @@ def compiled(
         part.lines += str(error).splitlines()
         return None
     except policy.ForbiddenError as error:
-        part.lines += [f"not run: {fault}" for fault in error.args]
+        part.lines += excerpt([f"not run: {fault}" for fault in error.args])
         return None
     part.lines += program.warnings
     return program
@@ -184,7 +184,8 @@ def submitted_answers(lab: Lab, submission: Submission, part: Part) -> dict[str,
     if not os.path.lexists(submission.answers):
         return {}
     try:
-        text = policy.text_of(submission.answers, lab.folder / "reference" / "answers.toml")
+        known = lab.folder / "reference" / "answers.toml"
+        text = policy.text_of(submission.answers, known, policy.MOST_ANSWERS_BYTES)
         return tomllib.loads(text)
     except policy.UnreadableError as error:
         part.lines.append(f"{submission.answers.name}: {error}")
@@ -228,11 +229,12 @@ def grade_predictions(lab: Lab, submission: Submission, part: Part) -> list[str]
     unanswered = []
     right = 0
     questions = [prediction.id for prediction in lab.predictions]
-    for key in given:
-        if key not in questions:
-            meant = difflib.get_close_matches(key, questions, 1)
-            instead = f"did you mean {meant[0]}?" if meant else f"there are {', '.join(questions)}"
-            part.lines.append(f"no question is called {key}: {instead}")
+    strange = []
+    for key in given.keys() - questions:
+        meant = difflib.get_close_matches(key, questions, 1)
+        instead = f"did you mean {meant[0]}?" if meant else f"there are {', '.join(questions)}"
+        strange.append(f"no question is called {key}: {instead}")
+    part.lines += excerpt(sorted(strange))
     for prediction in lab.predictions:
         value = given.get(prediction.id)
         answer, not_this = answer_to(prediction, value)

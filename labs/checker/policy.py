@@ -17,6 +17,7 @@ from .course import Lab
 from .tools import output_of
 
 MOST_SOURCE_BYTES = 256 << 10
+MOST_ANSWERS_BYTES = 16 << 10
 
 
 class ForbiddenError(Exception):
@@ -51,7 +52,7 @@ ALLOWED = re.compile(
 )
 
 
-def text_of(path: Path, reference: Path | None = None) -> str:
+def text_of(path: Path, reference: Path | None = None, most_bytes: int = MOST_SOURCE_BYTES) -> str:
     """UnreadableError, unless `path` is a small file of its own, in UTF-8, and not `reference`."""
     try:
         # Not through links, which may lead to an answer; nor waiting for who writes into a pipe.
@@ -65,9 +66,9 @@ def text_of(path: Path, reference: Path | None = None) -> str:
         os.close(descriptor)
         raise UnreadableError("not a file")
     with os.fdopen(descriptor, "rb") as file:
-        if found.st_size > MOST_SOURCE_BYTES:
-            raise UnreadableError(f"larger than {MOST_SOURCE_BYTES >> 10} KiB")
-        data = file.read(MOST_SOURCE_BYTES + 1)
+        data = file.read(most_bytes + 1)
+    if len(data) > most_bytes:
+        raise UnreadableError(f"larger than {most_bytes >> 10} KiB")
     is_other = reference is not None and path.absolute() != reference.absolute()
     if is_other and reference and reference.exists() and os.path.samestat(found, reference.stat()):
         raise UnreadableError("the reference under another name")

@@ -61,6 +61,8 @@ TOKENS = re.compile(
     r"|(?P<string>(?:u8|[uUL])?\"(?:\\.|[^\"\\\n])*\")"
     r"|(?P<number>\.?\d(?:[eEpP][+-]|'?[\w.])*)"
     r"|(?P<character>(?:u8|[uUL])?'(?:\\.|[^'\\\n])+')"
+    # What nobody ends is read once, to where it ends by itself.
+    r"|(?P<open>/\*.*|\"(?:\\.|[^\"\\\n])*|'(?:\\.|[^'\\\n])*)"
     r"|(?P<word>[A-Za-z_]\w*)"
     r"|(?P<blank>\s+)"
     r"|(?P<other>.)",
@@ -115,6 +117,9 @@ def _of_tokens(tokens: list[Token]) -> Iterator[str]:
     for i, (kind, token) in enumerate(tokens):
         if kind == "raw":
             yield "a raw string has no place in a solution"
+        elif kind == "open":
+            what = "comment" if token.startswith("/*") else "quotation"
+            yield f"a {what} without an end has no place in a solution"
         elif kind == "other" and (token in "\\@`\"'" or not token.isascii()):
             what = "a backslash" if token == "\\" else f"the character {token!r}"
             yield f"{what} has no place in a solution"
@@ -123,8 +128,8 @@ def _of_tokens(tokens: list[Token]) -> Iterator[str]:
         elif kind == "word" and RESERVED.fullmatch(token) and not CUDAS.fullmatch(token):
             yield f"{token}: a name that the compiler keeps for itself has no place in a solution"
         elif token == "[" and [t for _, t in tokens[i : i + 2]] == ["[", "["]:
-            names = [t for k, t in tokens[i + 2 :] if k == "word" or t in ":]"]
-            if not names or names[0] not in ATTRIBUTES or names[1:2] not in (["]"], []):
+            names = [t for k, t in tokens[i + 2 : i + 8] if k == "word" or t in ":]"]
+            if not names or names[0] not in ATTRIBUTES or names[1:2] != ["]"]:
                 shown = "".join(names[:4]).rstrip("]")
                 yield f"[[{shown}]]: an attribute has no place in a solution"
 

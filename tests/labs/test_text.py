@@ -1,0 +1,76 @@
+"""What a submission's text alone may cost whoever reads it: time, and lines of a report."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from checker import grade, source
+from checker.policy import MOST_SOURCE_BYTES
+from checker.report import Part, Submission, excerpt
+
+from .conftest import LABS
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("/* ", "a comment without an end"),
+        ('"\\', "a quotation without an end"),
+        ("'\\", "a quotation without an end"),
+        ("[", "an attribute has no place"),
+    ],
+)
+def test_what_nobody_ends_is_read_in_a_moment(text: str, said: str) -> None:
+    began = time.process_time()
+    faults = source.faults_of(text * (MOST_SOURCE_BYTES // len(text)), "solution.cuh")
+    assert time.process_time() - began < 10
+    assert any(said in fault for fault in faults)
+
+
+def test_what_ends_is_no_fault() -> None:
+    text = "/* a */ const char* of = \"a \\\"b\\\"\"; [[maybe_unused]] char c = '\\''; // don't\n"
+    assert source.faults_of(text, "solution.cuh") == []
+
+
+def test_an_attribute_ends_where_it_is_read() -> None:
+    for text in ("[[maybe_unused,\ngnu::constructor]]", "[[maybe_unused((((((((,gnu::x]]"):
+        assert source.faults_of(text, "solution.cuh")
+
+
+def test_a_report_of_many_faults_has_an_end() -> None:
+    assert excerpt(["a"] * 12) == ["a"] * 12
+    assert excerpt(["a"] * 131_000) == [*["a"] * 12, "... and 130988 more"]
+    assert len(excerpt(["a" * 200_000])[0]) < 500
+
+
+def test_a_report_on_a_text_full_of_faults_has_an_end(prepared: object, tmp_path: Path) -> None:
+    lab = LABS[0]
+    solution = tmp_path / "solution.cuh"
+    solution.write_text("@\n" * (MOST_SOURCE_BYTES // 2))
+    submission = Submission(solution, lab.folder / "reference" / "answers.toml")
+    report = grade.grade(lab, submission, tmp_path, device="model:h200-sxm", seed=7)
+    lines = report.part("correctness").lines
+    assert len(lines) == 13
+    assert lines[-1].startswith("... and ")
+
+
+def predicted(folder: Path, answers: str) -> list[str]:
+    (folder / "answers.toml").write_text(answers)
+    part = Part("predictions", 20)
+    grade.grade_predictions(LABS[0], Submission(folder, folder / "answers.toml"), part)
+    return part.lines
+
+
+def test_answers_to_no_question_have_an_end(tmp_path: Path) -> None:
+    lines = predicted(tmp_path, "".join(f"of{n}=1\n" for n in range(1500)))
+    assert sum("no question is called" in line for line in lines) == 12
+    assert "... and 1488 more" in lines
+
+
+def test_answers_are_short(tmp_path: Path) -> None:
+    began = time.process_time()
+    lines = predicted(tmp_path, ".".join("a" * 100_000) + " = 1")  # a table in a table in ...
+    assert time.process_time() - began < 10
+    assert "answers.toml: larger than 16 KiB" in lines
