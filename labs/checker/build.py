@@ -137,10 +137,10 @@ def _compiled(
 
 
 def _assemble(text: str, unit: Path, compiler: str) -> bool:
-    """Whether the assembler took it. ForbiddenError: it makes too much of it."""
+    """Whether the assembler took it. ForbiddenError, TooMuchError: it makes too much of it."""
     source = unit.with_suffix(".s")
     source.write_text(text, encoding="utf-8", errors="surrogateescape")
-    done = tool([compiler, "-c", str(source), "-o", str(unit)])
+    done = tool([compiler, "-c", str(source), "-o", str(unit)], unit.parent)
     if wrote_too_much(done):
         raise ForbiddenError(f"has more than {MOST_FILE_BYTES >> 20} MiB of code and data")
     return done.returncode == 0
@@ -162,7 +162,7 @@ def _guard(assembly: Path, unit: Path, compiler: str) -> dict[str, list[str]]:
 
 def _link(words: list[str], build: Path, program: Path) -> None:
     words[words.index("-o") + 1] = str(program)
-    linked = tool(words, folder=build)
+    linked = tool(words, build)
     if wrote_too_much(linked):
         raise CompileError(f"its program takes more than {MOST_FILE_BYTES >> 20} MiB")
     if linked.returncode != 0:
@@ -192,7 +192,8 @@ def compile_solution(
 ) -> Program:
     """The program lab-NN with `solution` in it, in the folder `into`.
 
-    `look` sees the object file before anything is linked, and may raise. CompileError, LabError.
+    `look` sees the object file before anything is linked, and may raise. CompileError,
+    ForbiddenError, TooMuchError, LabError.
     """
     words, link = _commands(lab, build, kind)
     old, new = words[words.index("-o") + 1], into / "solution.o"

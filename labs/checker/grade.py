@@ -23,6 +23,7 @@ from .running import run_rows, traced
 from .sandbox import Limits
 from .timeline import Kinds, seconds_by_wall
 from .timing import grade_time, is_faster, modelled_reference, no_marks_ratios, run_reference
+from .tools import TooMuchError
 
 
 def fresh_seed() -> int:
@@ -153,6 +154,9 @@ def compiled(
         return None
     except policy.ForbiddenError as error:
         part.lines += excerpt([f"not run: {fault}" for fault in error.args])
+        return None
+    except TooMuchError as error:
+        part.lines.append(f"not run: asks too much of the compiler's tools: {error}")
         return None
     part.lines += program.warnings
     return program

@@ -88,17 +88,19 @@ def source_faults(lab: Lab, solution: Path) -> tuple[str, list[str]]:
 
 
 def look_at(lab: Lab, unit: Path) -> None:
-    """ForbiddenError: the unit calls what it must not, or has code that would run by itself."""
-    listed = output_of(["nm", "--undefined-only", "--format=posix", str(unit)])
+    """ForbiddenError: the unit calls what it must not, or has code that would run by itself.
+    TooMuchError: its names or its data have no end."""
+    here = unit.parent
+    listed = output_of(["nm", "--undefined-only", "--format=posix", str(unit)], here)
     names = [line.split()[0].removeprefix("gpubench_guarded_") for line in listed.splitlines()]
-    demangled = output_of(["c++filt"], "\n".join(names)).splitlines()
+    demangled = output_of(["c++filt"], here, "\n".join(names)).splitlines()
     faults = []
     for clear in demangled:
         plain = clear.split("(")[0]
         if ALLOWED.fullmatch(plain) or plain in lab.host_code:
             continue
         faults.append(f"calls {plain}, which this lab does not allow")
-    sections = output_of(["objdump", "--section-headers", str(unit)])
+    sections = output_of(["objdump", "--section-headers", str(unit)], here)
     # The instrumentation itself has one, with this priority behind its name.
     if re.search(r"\.(init_array|ctors|preinit_array|fini_array)(?!\.00099)\S*\s", sections):
         faults.append("has code that runs before the checker does: a global that is computed")

@@ -136,8 +136,9 @@ def run(
     limits: Limits | None = None,
     keep: tuple[str, ...] = ("PATH",),
     box: Box | None = None,
+    stdin: int = subprocess.DEVNULL,
 ) -> Ended:
-    """`command` in `directory`, without input, and of the environment only what `keep` names."""
+    """`command` in `directory`, and of the environment only what `keep` names."""
     limits = limits or Limits()
 
     def limit_child() -> None:
@@ -150,7 +151,7 @@ def run(
         child = subprocess.Popen(
             words,
             cwd=directory,
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={name: os.environ[name] for name in keep if name in os.environ},

@@ -2,53 +2,43 @@
 
 from __future__ import annotations
 
-import resource
-import subprocess
+import tempfile
 from pathlib import Path
 
-from .course import LabError
+from .course import LabError, MachineError
+from .sandbox import Ended, Limits, run
 
-_SECONDS = 60
 # One line of a solution asks for data of any size. A lab's program takes 8 MiB at most.
 MOST_FILE_BYTES = 64 << 20
-_MOST_MEMORY_BYTES = 4 << 30
+LIMITS = Limits(seconds=60, memory_bytes=2 << 30, file_bytes=MOST_FILE_BYTES)
 
 
-def _limit() -> None:
-    resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_FILE_BYTES, MOST_FILE_BYTES))
-    resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY_BYTES, _MOST_MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+class TooMuchError(Exception):
+    """A solution asks too much of a tool: the argument says of which, and what became of it."""
 
 
-def tool(
-    words: list[str], *, text: str | None = None, folder: Path | None = None
-) -> subprocess.CompletedProcess[str]:
-    """Runs one of them with `text` as its input, and bounds what it writes. LabError: it took
-    longer than any solution explains."""
-    try:
-        return subprocess.run(
-            words,
-            cwd=folder,
-            input=text,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=_SECONDS,
-            preexec_fn=_limit,
-        )
-    except subprocess.TimeoutExpired:
-        raise LabError(f"{words[0]} did not end within {_SECONDS} s") from None
+def tool(words: list[str], folder: Path, text: str = "") -> Ended:
+    """Runs one of them in `folder`, with `text` as its input. MachineError, TooMuchError."""
+    name = Path(words[0]).name
+    with tempfile.TemporaryFile() as file:
+        file.write(text.encode())
+        file.seek(0)
+        done = run(words, folder, LIMITS, keep=("PATH", "TMPDIR"), stdin=file.fileno())
+    if done.is_starved:
+        raise MachineError(f"{name} {done.why}")
+    if done.why:
+        raise TooMuchError(f"{name} {done.why}")
+    return done
 
 
-def wrote_too_much(done: subprocess.CompletedProcess[str]) -> bool:
+def wrote_too_much(done: Ended) -> bool:
     """Whether the bound ended it: the compiler says so of the assembler and the linker."""
     return "File size limit exceeded" in done.stderr or "File too large" in done.stderr
 
 
-def output_of(words: list[str], text: str | None = None) -> str:
-    """What one that has no reason to fail prints. LabError."""
-    done = tool(words, text=text)
+def output_of(words: list[str], folder: Path, text: str = "") -> str:
+    """What one that has no reason to fail prints. LabError, TooMuchError."""
+    done = tool(words, folder, text)
     if done.returncode != 0:
         raise LabError(f"{words[0]}: {done.stderr.strip()}")
     return done.stdout

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import csv
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 from checker import build, running, tools
 from checker.build import CompileError, Program, compile_solution, plain_messages
 from checker.course import LabError, MachineError
+from checker.grade import grade
 from checker.policy import ForbiddenError
+from checker.report import Submission
 from checker.sandbox import Ended, Limits, run
+from checker.tools import TooMuchError
 
 from .command import ENVIRONMENT, command_of
 from .conftest import BUILD, LABS
@@ -151,15 +155,57 @@ def test_a_program_of_any_size_is_not_linked(tmp_path: Path) -> None:
         build._link(words, tmp_path, tmp_path / "program")
 
 
-def test_a_tool_that_does_not_end_is_ended(monkeypatch) -> None:
-    monkeypatch.setattr(tools, "_SECONDS", 0.2)
-    with pytest.raises(LabError, match="sleep did not end within"):
-        tools.tool(["sleep", "60"])
+def lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    except OSError:
+        return False
 
 
-def test_a_tool_that_fails_has_not_found_nothing() -> None:
+def test_a_tool_that_does_not_end_ends_with_all_that_it_began(tmp_path: Path, monkeypatch) -> None:
+    # As the compiler's driver begins an assembler.
+    monkeypatch.setattr(tools, "LIMITS", Limits(seconds=1))
+    with pytest.raises(TooMuchError, match="sh did not end within"):
+        tools.tool(["sh", "-c", "(while :; do :; done) & echo $! > begun; wait"], tmp_path)
+    begun = int((tmp_path / "begun").read_text())
+    deadline = time.monotonic() + 30
+    while lives(begun):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_a_tool_that_had_no_processor_is_the_machines_fault(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(tools, "LIMITS", Limits(seconds=0.2, patience=2))
+    with pytest.raises(MachineError, match="sleep had"):
+        tools.tool(["sleep", "60"], tmp_path)
+
+
+def test_a_tool_that_fails_has_not_found_nothing(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="nm: "):
-        tools.output_of(["nm", "/nonexistent.o"])
+        tools.output_of(["nm", "/nonexistent.o"], tmp_path)
+
+
+def test_a_tool_reads_what_it_is_given(tmp_path: Path) -> None:
+    assert tools.output_of(["c++filt"], tmp_path, "_Z1fi\n_Z1gv\n") == "f(int)\ng()\n"
+
+
+@pytest.mark.parametrize("slow", ["_assemble", "_link"])
+def test_who_keeps_a_tool_busy_gets_no_points(
+    slow: str, prepared: object, tmp_path: Path, monkeypatch
+) -> None:
+    known = getattr(build, slow)
+
+    def without_end(*rest: object) -> object:
+        monkeypatch.setattr(tools, "LIMITS", Limits(seconds=0, patience=1))
+        return known(*rest)
+
+    monkeypatch.setattr(build, slow, without_end)
+    folder = submit(tmp_path / "ada")
+    submission = Submission(folder / "solution.cuh", folder / "answers.toml")
+    report = grade(LAB, submission, BUILD, device="model:h200-sxm", seed=7)
+    said = report.part("correctness").lines[-1]
+    assert said.startswith("not run: asks too much of the compiler's tools: ")
+    assert report.points == report.part("predictions").points
 
 
 def test_a_message_of_the_compiler_has_an_end(tmp_path: Path) -> None:
