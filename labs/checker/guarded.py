@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from .constants import data_after_labels
+from .constants import ALIAS, data_after_labels
 from .instructions import (
     Memory,
     access_of,
@@ -102,6 +102,7 @@ def survey(text: str) -> Unit:
             unit.externals |= {found[1]} - unit.labels
     unit.data_after = data_after_labels(text)
     return unit
+    unit.labels |= unit.data_after.keys()
 
 
 class Rewriter:
@@ -186,7 +187,8 @@ class Rewriter:
         if name in ("comm", "lcomm"):
             self._section(".bss")
             return
-        if name not in KEPT:
+        alias = ALIAS.fullmatch(f".{name}\t{rest}")
+        if name not in KEPT and not (alias and alias[1] in self._unit.data_after):
             self._fault(f"has the compiler write .{name}, which no solution needs")
             return
         if state.section == ".text" and name in DATA:
@@ -358,7 +360,8 @@ class Rewriter:
                 self._fault(f"reads beyond the constants of its own: {at.text}")
 
     def _check(self, at: Memory, size: int, stores: bool) -> None:
-        if at.symbol and at.symbol not in self._unit.labels | BUILTIN_VARIABLES:
+        known = at.symbol in self._unit.labels or at.symbol in BUILTIN_VARIABLES
+        if at.symbol and not known:
             self._fault(f"reaches for {at.symbol}, which this lab does not have")
         address = at.without_segment(24)  # beyond what is pushed here
         saves, restores = ("\tpushfq", "\tpopfq")

@@ -51,6 +51,10 @@ def guards_in(text: str) -> int:
         '.section\t.init_array,"aw"',
         '.section\t.data,"aw"',
         ".set\tmain, f",
+        ".set\t.LC0,f",
+        ".set\t.LC0,main",
+        ".set\t.LC0,.LC1",  # which is not there
+        ".set\tf,.LC1",
         ".type\tg, @gnu_indirect_function",
         ".cfi_def_cfa_offset\t1000000",
     ],
@@ -88,6 +92,7 @@ CONSTANTS = (
     '\t.section\t.rodata.cst4,"aM",@progbits,4\n.LC0:\n\t.long\t1065353216\n'
     '\t.section\t.rodata.str1.1,"aMS",@progbits,1\n.LC1:\n\t.string\t"a\\0012\\n"\n'
     "\t.section\t.rodata\ntable:\n\t.quad\t1\n\t.zero\t8\n"
+    "\t.set\t.LC2,.LC1\n\t.set\t.LC3,.LC1+1\n"
 )
 
 
@@ -99,6 +104,8 @@ CONSTANTS = (
         "movdqa\ttable(%rip), %xmm0",
         "movq\ttable+8(%rip), %rax",
         "cvtps2pd\ttable+8(%rip), %xmm0",
+        "movss\t.LC2(%rip), %xmm0",  # .LC1's first four bytes, and its last four
+        "movss\t.LC3(%rip), %xmm0",
         "leaq\t4096+table(%rip), %rax",  # reads nothing: whoever uses it is checked
     ],
 )
@@ -114,6 +121,7 @@ def test_a_unit_reads_its_constants(line: str) -> None:
         "movq\ttable+12(%rip), %rax",
         "movq\t-4+table(%rip), %rax",
         "movq\ttable+4096-8(%rip), %rax",
+        "movsd\t.LC3(%rip), %xmm0",
     ],
 )
 def test_nobody_reads_beyond_a_units_constants(line: str) -> None:
