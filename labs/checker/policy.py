@@ -40,7 +40,14 @@ OF_CUDA = (
 OF_THE_MODEL = (
     r"gpubench::model::(dynamic_shared_memory|shuffle|ballot|round_to|round_to_tf32|value_of"
     r"|multiply_matrices|multiply_warpgroup_tiles|multiply_shared|load_matrices|commit_products"
-    r"|wait_for_products|copy_asynchronously|commit_copies|wait_for_copies|grid_barrier)"
+    r"|wait_for_products|copy_asynchronously|commit_copies|wait_for_copies|grid_barrier"
+    r"|Arithmetic16<[^()<>]*>::(add|multiply|divide|square_root|fuse|larger|smaller|pack))"
+)
+# The compiler's own, where the processor has no instruction: arithmetic, and nothing else.
+OF_LIBGCC = (
+    r"__(popcount|parity|clz|ctz|ffs|clrsb|bswap)[sdt]i2|__(neg|u?cmp)ti2"
+    r"|__(mul|u?div|u?mod|ashl|ashr|lshr)ti3|__float(un)?[sdt]i[hsd]f|__fix(uns)?[hsd]f[sdt]i"
+    r"|__(extend|trunc)[hsd]f[hsd]f2|__(eq|ne)hf2"
 )
 # What a compiled unit without any trick calls: the emulator's hooks, CUDA's language as the model
 # has it, and libm. No atomics of the host's: those of a kernel are CUDA's.
@@ -48,7 +55,7 @@ ALLOWED = re.compile(
     r"_GLOBAL_OFFSET_TABLE_|__tls_get_addr|mem(cpy|move|set)|__sanitizer_cov_trace_pc"
     r"|__tsan_(init|func_entry|func_exit|(unaligned_)?(read|write)\d+|(read|write)_range)"
     r"|gpubench_guard(_enter|_leave)?"
-    rf"|{OF_LIBM}|{OF_CUDA}|{OF_THE_MODEL}"
+    rf"|{OF_LIBM}|{OF_LIBGCC}|{OF_CUDA}|{OF_THE_MODEL}"
 )
 
 
