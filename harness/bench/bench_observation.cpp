@@ -87,6 +87,9 @@ void Bench::take_counters(const Observation& observation) {
     known("global_excess", observation.global_excess);
     known("shared_excess", observation.shared_excess);
     known("loaded_words", observation.loaded_words);
+    if (work_.flops > 0 && observation.fma_flops) {
+      row_.counters["fma_share"] = *observation.fma_flops / work_.flops;
+    }
   }
   // A claim of the model's: on a GPU only a prediction can say it.
   const bool claimed = platform_.kind() == DeviceKind::model && !work_.bound.empty();

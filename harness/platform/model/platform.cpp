@@ -327,6 +327,7 @@ Observation ModelPlatform::observe(RowAccess access) const {
   }
   result.instructions = model::instructions_of(all);
   note_excess(all, runs, result);
+  result.fma_flops = 2 * (all.fma_fp32 + all.fma_fp64);
   judge_counts(access, result);
   note_bytes(runs, result);
   // What libraries move, nobody counts.
