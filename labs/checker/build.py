@@ -146,13 +146,16 @@ def _assemble(text: str, unit: Path, compiler: str) -> bool:
     return done.returncode == 0
 
 
-def _guard(assembly: Path, unit: Path, compiler: str) -> dict[str, list[str]]:
+def _guard(
+    assembly: Path, unit: Path, compiler: str, *, only_fma: bool = False
+) -> dict[str, list[str]]:
     """Makes the object of the assembly, without what could harm, and returns the numbers that it
     hands over. ForbiddenError."""
     if assembly.stat().st_size > MOST_ASSEMBLY_BYTES:
         raise ForbiddenError(f"has more than {MOST_ASSEMBLY_BYTES >> 20} MiB of machine code")
     try:
-        text, numbers = guarded(assembly.read_text(encoding="utf-8", errors="surrogateescape"))
+        text = assembly.read_text(encoding="utf-8", errors="surrogateescape")
+        text, numbers = guarded(text, only_fma=only_fma)
     except UnguardedError as error:
         raise ForbiddenError(*error.args) from None
     if not _assemble(text, unit, compiler):
@@ -208,7 +211,7 @@ def compile_solution(
     if is_guarded:
         words[words.index("-c")] = "-S"
         warnings = _compiled(lab, build, words, source, made, made / "solution.s")
-        numbers = _guard(made / "solution.s", new, compiler)
+        numbers = _guard(made / "solution.s", new, compiler, only_fma=lab.only_fma)
     else:
         warnings = _compiled(lab, build, words, source, made, made / "solution.o")
         (made / "solution.o").rename(new)

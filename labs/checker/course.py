@@ -58,6 +58,7 @@ class Lab:
     requires: tuple[dict[str, Any], ...]
     timeline: Kinds | None  # for the profile of a skeleton that is right, and only slow
     predictions: tuple[Prediction, ...]
+    only_fma: bool  # a solution may compute with no operators on floating-point numbers
     host_code: tuple[str, ...]  # functions of the host that this lab's solution may call
     devices: tuple[str, ...]
     gpus: int  # that its rows need
@@ -115,6 +116,7 @@ def load(folder: Path) -> Lab:
             requires=tuple(raw.get("require", ())),
             timeline=read_kinds(raw["timeline"]) if "timeline" in raw else None,
             predictions=tuple(read_prediction(one) for one in raw["predict"]),
+            only_fma=bool(raw.get("only_fma", False)),
             host_code=tuple(raw.get("host_code", ())),
             devices=tuple(raw.get("devices", ("h200-sxm", "h100-sxm", "a100-80-sxm"))),
             gpus=int(raw.get("gpus", 1)),

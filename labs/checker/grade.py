@@ -15,7 +15,7 @@ from typing import Any
 
 from . import box, policy
 from .build import CompileError, Look, Program, compile_solution, prepare
-from .counters import grade_counters
+from .counters import grade_counters, unmet
 from .course import Lab, LabError, MachineError, Prediction, is_right, seals
 from .device import CUDA, MODEL, is_model
 from .report import Part, Report, Submission, excerpt
@@ -104,6 +104,12 @@ def grade_modelled_time(
 ) -> None:
     """Points; and where the time of a step goes now, if that is faster than what was handed out."""
     part, worst = report.part("time"), no_marks_ratios(lab, model)
+    uncounted = [
+        fault for one in lab.requires if one.get("timed") for fault in unmet(one, report.rows)
+    ]
+    if uncounted:
+        part.lines += ["no points: this time is not that of the work:", *uncounted]
+        return
     known, source = modelled_reference(lab, build, here, model, report.seed)
     grade_time(report.rows, known, source, part, worst)
     if lab.timeline and known:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from .constants import ALIAS, data_after_labels
 from .instructions import (
+    OF_OPERATORS,
     Memory,
     access_of,
     memory_of,
@@ -101,13 +102,14 @@ def survey(text: str) -> Unit:
         if found := re.fullmatch(r"\s+call\s+([^\s*@]+)(@PLT)?", line):
             unit.externals |= {found[1]} - unit.labels
     unit.data_after = data_after_labels(text)
-    return unit
     unit.labels |= unit.data_after.keys()
+    return unit
 
 
 class Rewriter:
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: Unit, *, only_fma: bool = False) -> None:
         self._unit = unit
+        self._only_fma = only_fma
         self._state = _State()
         self._out: list[str] = []
         self._faults: dict[str, None] = {}
@@ -293,6 +295,11 @@ class Rewriter:
         if access is None:
             self._fault(f"an instruction that no kernel needs: {text.expandtabs(1)}")
             return
+        if self._only_fma and OF_OPERATORS.fullmatch(mnemonic):
+            self._fault(
+                "floating-point arithmetic by an operator, which this lab does not count: write "
+                "a * b + c as fmaf(a, b, c)"
+            )
         if self._moves_stack(mnemonic, operands):
             self._fault("memory on the stack of a size or an alignment that only the run knows")
         memory = [found for operand in operands if (found := memory_of(operand)) is not None]
@@ -374,7 +381,10 @@ class Rewriter:
         self._out += ["\tpopq\t%rsi", "\tpopq\t%rdi", restores]
 
 
-def guarded(text: str) -> tuple[str, dict[str, list[str]]]:
-    """The same unit, guarded, and the numbers that it hands over, by symbol. UnguardedError."""
-    rewriter = Rewriter(survey(text))
+def guarded(text: str, *, only_fma: bool = False) -> tuple[str, dict[str, list[str]]]:
+    """The same unit, guarded, and the numbers that it hands over, by symbol. UnguardedError.
+
+    `only_fma`: it may compute with floating-point numbers by calls alone, which the model counts.
+    """
+    rewriter = Rewriter(survey(text), only_fma=only_fma)
     return rewriter.rewrite(text), rewriter.numbers

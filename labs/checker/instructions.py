@@ -25,6 +25,8 @@ FLOAT = re.compile(
     r"(?:add|sub|mul|div|sqrt|rsqrt|rcp|min|max|and|andn|or|xor|u?comi|unpckl|unpckh|shuf"
     r"|cmp(?:n?eq|n?lt|n?le|unord|ord)?)(?P<type>ss|sd|ps|pd)"
 )
+# What operators make, which the model does not count.
+OF_OPERATORS = re.compile(r"(?:add|sub|mul|div)[sp][sd]")
 FLOAT_MOVE = re.compile(r"mov(?P<type>ss|sd|aps|ups|apd|upd|dqa|dqu|d|lps|hps|lpd|hpd)")
 FLOAT_BYTES = {"ss": 4, "sd": 8, "d": 4, "lps": 8, "hps": 8, "lpd": 8, "hpd": 8}
 FLOAT_REGISTERS = re.compile(r"mov(?:hlps|lhps|mskps|mskpd)|pmovmskb")

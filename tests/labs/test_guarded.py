@@ -129,6 +129,24 @@ def test_nobody_reads_beyond_a_units_constants(line: str) -> None:
         guarded(CONSTANTS + function(line))
 
 
+def in_line(*lines: str) -> str:
+    return '\t.file\t1 "/tmp/solution.cuh"\n' + function(".loc\t1 7 3", *lines)
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div"])
+@pytest.mark.parametrize("kind", ["ss", "sd", "ps", "pd"])
+def test_operators_are_refused_where_a_lab_does_not_count_them(name: str, kind: str) -> None:
+    text = in_line(f"{name}{kind}\t%xmm0, %xmm1")
+    guarded(text)
+    with pytest.raises(UnguardedError, match=r"solution\.cuh:7: .* write a \* b \+ c as fmaf"):
+        guarded(text, only_fma=True)
+
+
+def test_what_computes_nothing_is_no_operator() -> None:
+    lines = ("cvtss2sd\t%xmm0, %xmm1", "xorps\t%xmm0, %xmm1", "comiss\t%xmm0, %xmm1")
+    guarded(in_line(*lines, "addl\t$1, %eax", "mulq\t%rbx", "paddd\t%xmm0, %xmm1"), only_fma=True)
+
+
 def test_symbols_of_a_unit_are_its_own() -> None:
     text = guarded(".globl\tmemcpy\n\t.weak\tmain\n" + function().replace("f:", "memcpy:\nf:"))[0]
     assert "globl\tmemcpy" not in text
