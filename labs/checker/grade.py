@@ -201,8 +201,10 @@ def submitted_answers(lab: Lab, submission: Submission, part: Part) -> dict[str,
         part.lines.append(f"{submission.answers.name}: {error}")
     except RecursionError:
         part.lines.append(f"{submission.answers.name}: nested too deep")
-    except ValueError as error:  # TOML's own, and numbers that have no end
+    except tomllib.TOMLDecodeError as error:
         part.lines.append(f"{submission.answers.name}: {error}")
+    except ValueError:
+        part.lines.append(f"{submission.answers.name}: a number of too many digits")
     return {}
 
 

@@ -80,7 +80,7 @@ def text_of(path: Path, reference: Path | None = None, most_bytes: int = MOST_SO
     if is_other and reference and reference.exists() and os.path.samestat(found, reference.stat()):
         raise UnreadableError("the reference under another name")
     try:
-        return data.decode("utf-8")
+        return data.decode("utf-8-sig")  # which editors begin with a mark, or without one
     except UnicodeDecodeError:
         raise UnreadableError("not a text in UTF-8") from None
 

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from checker import grade, source
+from checker import grade, policy, source
 from checker.policy import MOST_SOURCE_BYTES
 from checker.report import Part, Submission, excerpt
 
@@ -74,3 +74,18 @@ def test_answers_are_short(tmp_path: Path) -> None:
     lines = predicted(tmp_path, ".".join("a" * 100_000) + " = 1")  # a table in a table in ...
     assert time.process_time() - began < 10
     assert "answers.toml: larger than 16 KiB" in lines
+
+
+def test_a_number_of_too_many_digits_is_named(tmp_path: Path) -> None:
+    assert "answers.toml: a number of too many digits" in predicted(tmp_path, f"of = {'9' * 5000}")
+
+
+def test_a_mark_at_the_beginning_is_no_part_of_a_text(tmp_path: Path) -> None:
+    lab = LABS[0]
+    given = lab.folder / "reference" / "answers.toml"
+    lines = predicted(tmp_path, "\ufeff" + given.read_text(encoding="utf-8"))
+    assert all(line.startswith("right ") for line in lines)
+    solution = tmp_path / "solution.cuh"
+    solution.write_text("\ufeff" + lab.reference.read_text(), encoding="utf-8")
+    text, faults = policy.source_faults(lab, solution)
+    assert (text, faults) == (lab.reference.read_text(), [])
