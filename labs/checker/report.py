@@ -11,11 +11,11 @@ from .course import Lab
 _MOST_LINES, _MOST_CHARACTERS = 12, 400  # a message may hold a word of any size
 
 
-def excerpt(lines: list[str]) -> list[str]:
+def excerpt(lines: list[str], most: int = _MOST_LINES) -> list[str]:
     """What is worth reading of messages about a text that may be full of the same."""
     shown = [x if len(x) <= _MOST_CHARACTERS else f"{x[:_MOST_CHARACTERS]}..." for x in lines]
-    more = len(shown) - _MOST_LINES
-    return [*shown[:_MOST_LINES], f"... and {more} more"] if more > 0 else shown
+    more = len(shown) - most
+    return [*shown[:most], f"... and {more} more"] if more > 0 else shown
 
 
 @dataclass

@@ -6,7 +6,8 @@ import time
 from pathlib import Path
 
 import pytest
-from checker import grade, policy, source
+from checker import counters, grade, policy, source
+from checker.build import Program
 from checker.policy import MOST_SOURCE_BYTES
 from checker.report import Part, Submission, excerpt
 
@@ -42,6 +43,7 @@ def test_an_attribute_ends_where_it_is_read() -> None:
 def test_a_report_of_many_faults_has_an_end() -> None:
     assert excerpt(["a"] * 12) == ["a"] * 12
     assert excerpt(["a"] * 131_000) == [*["a"] * 12, "... and 130988 more"]
+    assert excerpt(["a"] * 30, 20) == [*["a"] * 20, "... and 10 more"]
     assert len(excerpt(["a" * 200_000])[0]) < 500
 
 
@@ -54,6 +56,20 @@ def test_a_report_on_a_text_full_of_faults_has_an_end(prepared: object, tmp_path
     lines = report.part("correctness").lines
     assert len(lines) == 13
     assert lines[-1].startswith("... and ")
+
+
+def test_a_report_on_many_costly_lines_has_an_end(tmp_path: Path, monkeypatch) -> None:
+    access = {"space": "global", "kind": "load", "place": "x", "requests": 1, "bytes": 4}
+    access |= {"sectors_per_request": 32, "ideal_sectors_per_request": 4}
+    accesses = [access | {"where": f"solution.cuh:{line}"} for line in range(5000)]
+    explained = {"explanations": [{"accesses": accesses}]}, ""
+    monkeypatch.setattr(counters, "explained", lambda *_: explained)
+    part = Part("counters", 20)
+    program = Program(tmp_path / "lab", tmp_path / "unit.o")
+    rows: dict = {"lab/timed": {}}
+    counters.grade_counters(LABS[0], program, tmp_path, "model:h200-sxm", 7, rows, part)
+    assert part.points == 0
+    assert 2 < len(part.lines) < 200
 
 
 def predicted(folder: Path, answers: str) -> list[str]:
