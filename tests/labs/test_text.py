@@ -35,6 +35,16 @@ def test_what_ends_is_no_fault() -> None:
     assert source.faults_of(text, "solution.cuh") == []
 
 
+def test_a_question_is_no_fault() -> None:
+    # C++20 has no trigraphs.
+    assert source.faults_of("// is this right??/\nint a = 1 /* why??= */;\n", "solution.cuh") == []
+
+
+@pytest.mark.parametrize("text", ["%:define a", "<:", "<% int a;"])
+def test_digraphs_have_no_place(text: str) -> None:
+    assert any("a digraph" in fault for fault in source.faults_of(text, "solution.cuh"))
+
+
 def test_an_attribute_ends_where_it_is_read() -> None:
     for text in ("[[maybe_unused,\ngnu::constructor]]", "[[maybe_unused((((((((,gnu::x]]"):
         assert source.faults_of(text, "solution.cuh")
