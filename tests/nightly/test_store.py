@@ -182,6 +182,63 @@ def test_a_night_that_is_gone_is_gone_from_the_index(store: Store) -> None:
     assert [v[2] for v in values(store)] == [1, 3]
 
 
+def _machines_and_nights(store: Store) -> list[tuple[str, int]]:
+    """What the updated index holds, which must be what a new one holds."""
+    updated = values(store)
+    update(store, rebuild=True)
+    assert updated == values(store)
+    return [(value[0], value[2]) for value in updated]
+
+
+@pytest.mark.parametrize("name", ["aaa", "zzz"])  # read before and after the old name
+def test_a_renamed_machine_keeps_its_open_regression(regressed: Store, name: str) -> None:
+    assert judged(regressed).exit_code == 1
+    (regressed.root / "nights" / MACHINE).rename(regressed.root / "nights" / name)
+    for _ in range(2):
+        one = judged(regressed)
+        assert (one.machine, one.exit_code) == (name, 1)
+        assert [s.event["benchmark"] for s in one.regressions if s.event] == ["a/b/n:1"]
+
+
+def test_a_night_that_was_moved_is_where_it_is_now(store: Store) -> None:
+    put_nights(store, 3)
+    update(store)
+    nights = store.root / "nights"
+    (nights / MACHINE / "000001").rename(nights / MACHINE / "000007")
+    assert _machines_and_nights(store) == [(MACHINE, 2), (MACHINE, 3), (MACHINE, 7)]
+    (nights / "other").mkdir()
+    (nights / MACHINE / "000002").rename(nights / "other" / "000002")
+    assert _machines_and_nights(store) == [(MACHINE, 3), (MACHINE, 7), ("other", 2)]
+
+
+def test_two_nights_that_were_exchanged_are_both_read(store: Store) -> None:
+    put_night(store, {"a/b/n:1": 1e-4})
+    put_night(store, {"a/b/n:1": 1e-4, "a/b/n:2": 1e-4})
+    update(store)
+    first, second = (night.path for night in store.nights(MACHINE))
+    first.rename(first.with_name(".aside"))
+    second.rename(first)
+    first.with_name(".aside").rename(second)
+    found = [(value[1], value[2]) for value in values(store)]
+    assert found == [("a/b/n:1", 1), ("a/b/n:1", 2), ("a/b/n:2", 1)]
+
+
+def test_a_copy_counts_once_the_original_is_gone(store: Store) -> None:
+    put_nights(store, 2)
+    update(store)
+    nights = store.root / "nights"
+    for name in ("copy", "third"):
+        shutil.copytree(nights / MACHINE, nights / name)
+    update(store)
+    shutil.rmtree(nights / MACHINE)
+    assert [(value[0], value[2]) for value in values(store)] == [("copy", 1), ("copy", 2)]
+    with Index(store) as index:
+        assert index.rows("select distinct note from night where machine = 'third'") == [
+            ("holds the files of night 1 of copy",),
+            ("holds the files of night 2 of copy",),
+        ]
+
+
 def _index_again_and_again(root: Path) -> None:
     store = Store.open(root, rehearsal=False)
     for turn in range(6):

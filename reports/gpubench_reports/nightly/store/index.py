@@ -1,9 +1,7 @@
 """The index: one SQLite database over the store's nights, rebuilt from the files at will."""
 
 import contextlib
-import hashlib
 import json
-import os
 import sqlite3
 import time
 from collections import Counter, defaultdict
@@ -126,7 +124,7 @@ class Index:
             with _writing(self._database):
                 recreate(self._database)
                 for night in self._nights(put_aside):
-                    self._take(night, _fingerprint(night), settings, put_aside)
+                    self._take(night, night.fingerprint(), settings, put_aside)
                     seen += 1
                 self._note_quarantine()
             return Update(seen, seen, put_aside)
@@ -136,9 +134,11 @@ class Index:
                 "select machine, number, fingerprint from night"
             )
         }
+        here: dict[tuple[str, int], Night] = {}
         for night in self._nights(put_aside):
             seen += 1
-            fingerprint = _fingerprint(night)
+            fingerprint = night.fingerprint()
+            here[night.machine, night.number] = night
             if known.pop((night.machine, night.number), None) == fingerprint:
                 continue
             with _writing(self._database):
@@ -147,8 +147,28 @@ class Index:
         with _writing(self._database):
             for machine, number in known:  # whose folder is gone
                 self._forget(machine, number)
+            read += self._retake_copies(here, settings, put_aside)
             self._note_quarantine()
         return Update(read, seen, put_aside)
+
+    def _retake_copies(
+        self, here: dict[tuple[str, int], Night], settings: Settings, put_aside: list[str]
+    ) -> int:
+        """Takes the duplicates whose first night has moved or gone; returns how many they were.
+
+        A folder that was renamed was read while the index still held its old name.
+        """
+        taken = 0
+        for machine, number, note in self.rows(
+            "select machine, number, note from night where state = 'duplicate'"
+        ):
+            night = here.get((machine, number))
+            if night is None:  # another process took it in since
+                continue
+            if self._twin(night, self._document(night, "done.json", put_aside) or {}) != note:
+                self._take(night, night.fingerprint(), settings, put_aside)
+                taken += 1
+        return taken
 
     def _nights(self, put_aside: list[str]) -> Iterator[Night]:
         for machine in self.store.machines():
@@ -193,9 +213,9 @@ class Index:
             elif done.get("unhealthy"):
                 state, note = "invalid", clean(str(done["unhealthy"]))
         if state == "ok":
-            twins = self._twins(night)
-            if twins:
-                state, note, files = "duplicate", f"holds the files of {twins}", []
+            twin = self._twin(night, done or {})
+            if twin:
+                state, note, files = "duplicate", twin, []
             elif len({file.environment for file in files}) > 1:
                 state, note = "invalid", "driver, compiler or device changed during the night"
             elif files and throttled_share(files) > settings.max_throttled:
@@ -268,16 +288,14 @@ class Index:
                 )
         return found, missing
 
-    def _twins(self, night: Night) -> str:
-        """The night that has the same files as this one, if it came first; empty if none."""
-        done = night.document("done.json") or {}
-        sums = [str(file.get("sha256")) for file in done.get("files", {}).values()]
-        for sha256 in sums:
+    def _twin(self, night: Night, done: dict[str, Any]) -> str:
+        """Says which night has a file of this one, if it came first; empty if none."""
+        for file in done.get("files", {}).values():
             for machine, number in self.rows(
-                "select machine, number from file where sha256 = ?", (sha256,)
+                "select machine, number from file where sha256 = ?", (file["sha256"],)
             ):
                 if (machine, number) != (night.machine, night.number):
-                    return f"night {number} of {machine}"
+                    return f"holds the files of night {number} of {machine}"
         return ""
 
     def _insert(
@@ -353,21 +371,6 @@ class Index:
             made = run("insert into series(machine, device, mode, name) values(?, ?, ?, ?)", key)
             return int(made.lastrowid or 0)
         return int(found[0])
-
-
-def _fingerprint(night: Night) -> str:
-    """Changes when a file of the night comes, goes or has another size."""
-    with os.scandir(night.path) as entries:
-        listed = sorted((e.name, _size(e)) for e in entries if e.name.endswith(".json"))
-    return hashlib.sha256(repr(listed).encode()).hexdigest()[:32]
-
-
-def _size(entry: os.DirEntry[str]) -> int:
-    """Size of a file [bytes]; if it is a link that leads nowhere, that of the link."""
-    try:
-        return entry.stat().st_size
-    except OSError:
-        return entry.stat(follow_symlinks=False).st_size
 
 
 @contextlib.contextmanager

@@ -91,6 +91,14 @@ def checksum(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def _size(entry: os.DirEntry[str]) -> int:
+    """Size of a file [bytes]; if it is a link that leads nowhere, that of the link."""
+    try:
+        return entry.stat().st_size
+    except OSError:
+        return entry.stat(follow_symlinks=False).st_size
+
+
 def as_json(document: dict[str, Any]) -> bytes:
     text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     if not is_utf8(text):  # of the command line: what comes from files is cleaned
@@ -155,6 +163,12 @@ class Night:
             for path in self.path.glob("*.json")
             if path.name not in _NOT_RESULTS and not path.name.startswith(".")
         )
+
+    def fingerprint(self) -> str:
+        """Changes when a file of the night comes, goes or has another size."""
+        with os.scandir(self.path) as entries:
+            listed = sorted((e.name, _size(e)) for e in entries if e.name.endswith(".json"))
+        return hashlib.sha256(repr(listed).encode()).hexdigest()[:32]
 
     def close(self, what: dict[str, Any]) -> None:
         """Writes done.json over the results that are here. Harmless if it is there already."""
