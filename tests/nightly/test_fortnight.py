@@ -74,6 +74,6 @@ def test_a_fortnight_with_a_slow_down(built: Path, tmp_path: Path, capsys) -> No
     accepted = nightly(
         "accept", "roofline/*", "--reason=a rehearsal", "--rehearsal", f"--store={store}"
     )
-    assert accepted.stdout == f"accept: {MEMORY_BOUND}\n"
+    assert accepted.stdout == f"accept: {MEMORY_BOUND} on lab\n"
     assert nightly("status", "--rehearsal", f"--store={store}").returncode == 0
     assert command("status", f"--store={store}").returncode == 2  # it is no store of real nights

@@ -40,7 +40,7 @@ def names(standings) -> list[str]:
 def decided(store: Store, *decision: str) -> list[str]:
     with Index(store) as index:
         judge_new(store, index, S)
-        return decide(store, index, S, *decision)
+        return [name for _, name in decide(store, index, S, *decision)]
 
 
 def test_a_step_is_a_regression_until_it_is_accepted(store: Store) -> None:

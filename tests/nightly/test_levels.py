@@ -63,7 +63,7 @@ def test_what_is_accepted_is_the_level_of_now(store: Store) -> None:
         put_night(store, {NAME: level}, rerun={NAME: level})
     with Index(store) as index:
         judge_new(store, index, S)
-        assert decide(store, index, S, "accept", "*", "checks its input") == [NAME]
+        assert decide(store, index, S, "accept", "*", "checks its input") == [("lab", NAME)]
     (decision,) = store.decisions()
     assert decision["levels"] == [pytest.approx(1.064e-4)]
     assert judged(store).exit_code == 0

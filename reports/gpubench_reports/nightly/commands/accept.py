@@ -2,7 +2,7 @@
 
 import argparse
 
-from gpubench_reports.nightly.commands.arguments import rehearsal_argument, store_arguments
+from gpubench_reports.nightly.commands.arguments import decision_arguments
 from gpubench_reports.nightly.commands.shared import decide_and_tell
 
 NAME = "accept"
@@ -10,10 +10,7 @@ SUMMARY = "take the present level as the new baseline"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    store_arguments(parser)
-    rehearsal_argument(parser)
-    parser.add_argument("pattern", help="of names, as the shell has them: 'stream/*'")
-    parser.add_argument("--reason", required=True)
+    decision_arguments(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -55,6 +55,19 @@ def rehearsal_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def decision_arguments(parser: argparse.ArgumentParser) -> None:
+    """What is decided on, where, and why."""
+    store_arguments(parser)
+    rehearsal_argument(parser)
+    parser.add_argument("pattern", help="of names, as the shell has them: 'stream/*'")
+    parser.add_argument(
+        "--machine",
+        metavar="NAME",
+        help="needed if the pattern matches on several machines; '*' for all of them",
+    )
+    parser.add_argument("--reason", required=True)
+
+
 def _webhook(text: str) -> "Webhook":
     from gpubench_reports.nightly.reporting.webhooks import Webhook
 

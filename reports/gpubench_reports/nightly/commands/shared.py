@@ -154,8 +154,9 @@ def decide_and_tell(options: argparse.Namespace, action: str, until: str = "") -
     store, index, settings = opened(options)
     with index:
         judge_new(store, index, settings)
-        for name in decide(store, index, settings, action, options.pattern, options.reason, until):
-            print(f"{action}: {name}")
+        what = (action, options.pattern, options.reason, until, options.machine)
+        for machine, name in decide(store, index, settings, *what):
+            print(f"{action}: {name} on {machine}")
         write_page(store, index, settings, store.root / "report.html")
     return 0
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.plain_text import clean
 from gpubench_reports.nightly.judging.history import (
     MachineHistory,
     Standing,
@@ -18,6 +19,8 @@ from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
 from gpubench_reports.nightly.store.names import is_utf8
 from gpubench_reports.nightly.store.store import Store
+
+ALL_MACHINES = "*"  # no machine can be called that
 
 
 @dataclass
@@ -103,10 +106,13 @@ def decide(
     pattern: str,
     reason: str,
     until: str = "",
-) -> list[str]:
-    """Accepts or acknowledges what is open and matches the shell pattern; returns the names.
+    machine: str | None = None,
+) -> list[tuple[str, str]]:
+    """Accepts or acknowledges what is open and matches the shell pattern: on the machine of that
+    name, or on all if it is `ALL_MACHINES`. Returns each series' machine and name.
 
-    Missing series that match are retired by `accept`. Raises ReportError if nothing matches.
+    Missing series that match are retired by `accept`. Raises ReportError if nothing matches, or if
+    several machines match and none was named.
     """
     if not reason.strip():
         raise ReportError(action, "a decision needs a reason")
@@ -114,7 +120,7 @@ def decide(
         raise ReportError(action, "the reason is not UTF-8 text")
     made: list[dict[str, Any]] = []
     decisions = store.decisions()
-    for one in status(store, index, settings):
+    for one in _on(machine, status(store, index, settings)):
         groups = [*one.regressions, *one.acknowledged]
         if action == "accept":
             groups += one.improvements
@@ -146,6 +152,25 @@ def decide(
             made.append(decision | ({"until": until} if until else {}))
     if not made:
         raise ReportError(pattern, f"matches nothing that is open to {action}")
+    if machine is None:
+        _require_one_machine(made, pattern)
     for decision in made:
         store.decide(decision)
-    return [key[2] for decision in made for key in decision["series"]]
+    return [(decision["machine"], key[2]) for decision in made for key in decision["series"]]
+
+
+def _require_one_machine(made: list[dict[str, Any]], pattern: str) -> None:
+    machines = sorted({decision["machine"] for decision in made})
+    if len(machines) > 1:
+        which = "name one with --machine=NAME, or all with --machine='*'"
+        raise ReportError(pattern, f"matches on {', '.join(machines)}: {which}")
+
+
+def _on(machine: str | None, found: list[MachineStatus]) -> list[MachineStatus]:
+    """Those that --machine means: all, unless it names one. ReportError if it is not there."""
+    if machine in (None, ALL_MACHINES):
+        return found
+    chosen = [one for one in found if one.machine == machine]
+    if not chosen:
+        raise ReportError("--machine", f"'{clean(str(machine))}' has no nights in this store")
+    return chosen

@@ -1,0 +1,65 @@
+"""Which machine a decision is about, in a store of several."""
+
+import pytest
+
+from gpubench_reports.nightly.commands.command_line import main
+from gpubench_reports.nightly.judging.judge import judge_new
+from gpubench_reports.nightly.judging.status import status
+from gpubench_reports.nightly.rule.settings import Settings
+from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.store import Store
+
+from .conftest import put_night, put_nights
+
+NAME = "a/b/n:1"
+COMMANDS = (["accept"], ["acknowledge", "--until=2999-01-01"])
+AMBIGUOUS = (
+    "nightly: a/*: matches on ma, mb: name one with --machine=NAME, or all with --machine='*'\n"
+)
+
+
+@pytest.fixture
+def fleet(store: Store) -> Store:
+    """Two machines with the same open regression."""
+    for machine in ("ma", "mb"):
+        put_nights(store, 12, NAME, machine=machine)
+        for _ in range(2):
+            put_night(store, {NAME: 1.2e-4}, rerun={NAME: 1.2e-4}, machine=machine)
+    assert still_open(store) == ["ma", "mb"]
+    return store
+
+
+def still_open(store: Store) -> list[str]:
+    with Index(store) as index:
+        judge_new(store, index, Settings())
+        return [one.machine for one in status(store, index, Settings()) if one.regressions]
+
+
+def ends(store: Store, capsys, command: list[str], *more: str) -> tuple[int, str, str]:
+    code = main([*command, "a/*", f"--store={store.root}", "--reason=known", *more])
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_decision_is_about_the_named_machine_alone(fleet: Store, capsys, command) -> None:
+    done = ends(fleet, capsys, command, "--machine=mb")
+    assert done == (0, f"{command[0]}: {NAME} on mb\n", "")
+    assert still_open(fleet) == ["ma"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_several_machines_are_decided_on_only_if_that_is_said(fleet, capsys, command) -> None:
+    assert ends(fleet, capsys, command) == (2, "", AMBIGUOUS)
+    assert still_open(fleet) == ["ma", "mb"]
+    code, said, _ = ends(fleet, capsys, command, "--machine=*")
+    assert (code, said.splitlines()) == (0, [f"{command[0]}: {NAME} on {m}" for m in ("ma", "mb")])
+    assert still_open(fleet) == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("name", ["mc", "m*", ""])
+def test_a_machine_that_is_not_there_is_one_line(fleet: Store, capsys, command, name) -> None:
+    line = f"nightly: --machine: '{name}' has no nights in this store\n"
+    assert ends(fleet, capsys, command, f"--machine={name}") == (2, "", line)
+    assert still_open(fleet) == ["ma", "mb"]
