@@ -296,6 +296,20 @@ def test_many_files_have_no_limit_by_row(capsys):
     assert "is for two files" in capsys.readouterr().err
 
 
+def test_a_file_is_no_proof_against_itself(write, capsys):
+    path = write(make_document([timed("a/b", 1)]), "a.json")
+    (link := path.with_name("link.json")).symlink_to(path)
+    for other in (path, link):
+        assert main(["compare", str(path), str(other), "--fail-on=5%"]) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert said.err == (
+            f"gpubench-report: {other}: is A.json itself: --fail-on would let any run pass\n"
+        )
+        assert main(["compare", str(path), str(other)]) == 0  # which decides nothing
+        capsys.readouterr()
+
+
 def test_only_concepts_that_moved_are_listed_the_worst_first(pair, capsys):
     def rows(factor):
         slow = [timed(f"a/b/n:{n}", 1.0, 0.99, 1.01) for n in range(3)]
