@@ -13,6 +13,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -32,6 +33,7 @@
 #include "harness/system/error.hpp"
 #include "harness/system/exception_text.hpp"
 #include "harness/system/exit_code.hpp"
+#include "harness/system/host_memory.hpp"
 #include "harness/system/interrupt.hpp"
 #include "harness/system/own_files.hpp"
 #include "harness/system/plain_text.hpp"
@@ -228,6 +230,15 @@ void check_energy(const Options& options, const Platform& platform) {
   }
 }
 
+// A budget that no row could keep.
+void check_row_memory(double bytes) {
+  const auto occupied = static_cast<double>(resident_bytes());
+  if (bytes <= 0 || bytes > occupied) return;
+  std::ostringstream text;
+  text << "--row_memory=" << bytes << ": the program alone takes " << occupied << " bytes";
+  throw UsageError(text.str());
+}
+
 int run_rows(const Options& options, const std::vector<Instance>& rows, const char* executable,
              Journal* journal, unsigned turn) {
   if (turn > 0) catch_interrupts();
@@ -247,6 +258,7 @@ int run_rows(const Options& options, const std::vector<Instance>& rows, const ch
   }
   if (!options.engine.empty()) platform->use_engine(options.engine);
   if (options.bench.energy) check_energy(options, *platform);
+  if (options.row_memory && turn == 0) check_row_memory(*options.row_memory);
   return SuiteRun(options, *platform, rows, executable, journal, turn).run();
 }
 

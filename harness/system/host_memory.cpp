@@ -17,6 +17,15 @@ std::size_t resident_bytes() {
   return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
+std::size_t peak_resident_bytes() {
+  constexpr std::size_t kibibyte = 1024;
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("VmHWM:")) return std::stoul(line.substr(line.find(':') + 1)) * kibibyte;
+  }
+  return resident_bytes();
+}
+
 std::optional<double> available_bytes() {
   std::optional<double> free;
   std::ifstream file("/proc/meminfo");

@@ -31,14 +31,22 @@ Watchdog::Guard Watchdog::guard(Seconds limit, double bytes) {
     const std::lock_guard lock(mutex_);
     left_ = limit.count() > 0 ? limit : for_ever;
     most_bytes_ = bytes;
+    peak_before_ = peak_resident_bytes();
   }
   if (!thread_.joinable()) thread_ = std::thread([this] { watch(); });
   changed_.notify_one();
   return Guard(*this);
 }
 
+// Short work ends before anybody has looked, and what takes memory may have given it back. A peak
+// that is no higher than before may be that of earlier work.
 void Watchdog::end() {
   const std::lock_guard lock(mutex_);
+  if (left_ && most_bytes_ > 0) {
+    const std::size_t peak = peak_resident_bytes();
+    const std::size_t taken = peak > peak_before_ ? peak : resident_bytes();
+    if (static_cast<double>(taken) > most_bytes_) overdue_(Over::memory);
+  }
   left_.reset();
 }
 

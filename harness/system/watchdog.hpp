@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -39,7 +40,8 @@ class Watchdog {
   };
 
   // Work begins that may take so long, and with which the process may occupy `bytes` of the host's
-  // memory; 0: as much as it likes. Time in which the process is stopped (Ctrl-Z) does not count.
+  // memory, if only for a moment; 0: as much as it likes. Time in which the process is stopped
+  // (Ctrl-Z) does not count.
   [[nodiscard]] Guard guard(Seconds limit, double bytes);
 
  private:
@@ -51,6 +53,7 @@ class Watchdog {
   std::condition_variable changed_;
   std::optional<Seconds> left_;  // of the work that is being done
   double most_bytes_ = 0;
+  std::size_t peak_before_ = 0;  // [bytes], of the process when the work began
   bool ending_ = false;
   std::thread thread_;  // started by the first guard()
 };
