@@ -64,7 +64,6 @@ class SuiteRun {
   void note_broken(const Row& row);
   std::string why_not_again(const Instance& instance) const;
   double row_memory_bytes(unsigned processes = 1) const;
-  [[noreturn]] static void end_at_once(int code);
   [[noreturn]] void hand_over_rest();
   void run_all();
   int conclude();

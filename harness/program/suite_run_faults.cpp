@@ -149,9 +149,4 @@ void SuiteRun::hand_over_rest() {
   hand_over();
 }
 
-void SuiteRun::end_at_once(int code) {
-  std::cout.flush();
-  _exit(code);
-}
-
 }  // namespace gpubench

@@ -43,7 +43,9 @@ constexpr std::array asking{SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGXCPU};
 
 volatile std::sig_atomic_t asked = 0;
 volatile pid_t child = 0;
-std::atomic<int>* my_state = nullptr;  // of this process, if it is a child
+// This process's, if it is a child.
+std::atomic<int>* my_state = nullptr;
+int* my_exit_code = nullptr;
 
 void pass_on(int signal) {
   const int why = errno;
@@ -191,6 +193,7 @@ ChildEnd ChildProcesses::run(const std::function<int()>& work) {
     if (getppid() != parent) _exit(0);
     volunteer_for_memory();
     my_state = &shared_->state;
+    my_exit_code = &shared_->exit_code;
     catch_crashes(shared_->crash, -1, "");
     if (asked != 0) request_interrupt(asked);
     sigprocmask(SIG_SETMASK, &before, nullptr);
@@ -232,6 +235,15 @@ void hand_over() {
   std::cout.flush();
   *my_state = handed_over;
   _exit(0);
+}
+
+void end_at_once(int code) {
+  std::cout.flush();
+  if (is_child()) {
+    *my_exit_code = code;
+    *my_state = done;
+  }
+  _exit(code);
 }
 
 }  // namespace gpubench

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 from .conftest import run
-from .faulty import DEVICE, rows_in
+from .faulty import DEVICE, rows_in, run_faulty
 
 TWO_ROWS = "--benchmark_filter=^bank_conflicts/strided/bytes:4/stride:[12]$"
 
@@ -38,3 +39,12 @@ def test_rows_that_end_before_anybody_looks_keep_to_their_memory(tmp_path: Path)
         assert row["error_message"].endswith("bytes of the host's memory (--row_memory)")
     done = run(DEVICE, TWO_ROWS, "--row_memory=10000000000")
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("row", ["out_of_bounds", "endless"])
+def test_a_run_whose_last_row_breaks_the_device_is_shown_once(row: str) -> None:
+    done = run_faulty(f"sound_first|{row}", None, "--row_limit=0.5", "--benchmark_format=json")
+    assert done.returncode == 1
+    rows = json.loads(done.stdout)["benchmarks"]  # one document
+    assert rows[-1]["name"] == f"faulty/{row}"
+    assert rows[-1]["error_occurred"]
