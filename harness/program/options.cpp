@@ -188,7 +188,7 @@ Flags benchmark_flags(Options& o) {
   return {
       {"benchmark_list_tests", sets(o.list_tests)},
       {"benchmark_filter", sets_utf8(o.filter)},
-      {"benchmark_out", sets_text(o.out)},
+      {"benchmark_out", sets_given(o.out, "FILE: needs the name of a file to write")},
       {"benchmark_format", sets_one_of(o.format, formats)},
       {"benchmark_out_format", sets_one_of(o.out_format, formats)},
       {"benchmark_min_time", [&o](auto& f, auto& v) { set_min_time(o.bench, f, v); }},

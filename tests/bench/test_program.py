@@ -281,6 +281,7 @@ def test_help_version_and_devices_read_well() -> None:
         (["--benchmark_min_time=10sx"], "10sx"),
         (["--axis=coalescing/strided_read/stride=3", "--roofs"], "--axis"),
         (["--benchmark_perf_counters=CYCLES"], "--benchmark_perf_counters"),
+        (["--benchmark_out="], "--benchmark_out=FILE: needs the name of a file to write"),
         (["--benchmark_out=/nonexistent/run.json"], "/nonexistent/run.json"),
     ],
 )
