@@ -1,5 +1,6 @@
 #include "harness/program/options.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <functional>
@@ -47,7 +48,7 @@ T number(const std::string& flag, const std::string& value) {
   return result;
 }
 
-// KEY=VALUE,KEY=VALUE
+// KEY=VALUE,KEY=VALUE, each key once
 std::vector<std::pair<std::string, std::string>> pairs(const std::string& flag,
                                                        const std::string& value) {
   std::vector<std::pair<std::string, std::string>> result;
@@ -58,7 +59,11 @@ std::vector<std::pair<std::string, std::string>> pairs(const std::string& flag,
       throw UsageError(std::string("--").append(flag).append("='").append(value).append(
           "': must be KEY=VALUE, or several separated by commas"));
     }
-    result.emplace_back(item.substr(0, equals), item.substr(equals + 1));
+    const std::string key = item.substr(0, equals);
+    if (std::ranges::any_of(result, [&](const auto& pair) { return pair.first == key; })) {
+      throw UsageError("--" + flag + "='" + value + "': '" + key + "' is given twice");
+    }
+    result.emplace_back(key, item.substr(equals + 1));
   }
   return result;
 }

@@ -272,6 +272,7 @@ def test_help_version_and_devices_read_well() -> None:
         (["--benchmark_repetitions=1001"], "'1001': must be from 1 to 1000"),
         (["--benchmark_time_unit=hours"], "hours"),
         (["--benchmark_context=rack"], "rack"),
+        (["--benchmark_context=a=b,c=d,a=e"], "'a' is given twice"),
         (["--benchmark_context=device=x"], "'device'"),
         (["--benchmark_context=roofs=x"], "'roofs'"),
         (["--benchmark_color=pink"], "--benchmark_color"),
