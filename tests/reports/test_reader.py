@@ -55,6 +55,25 @@ def test_reads_rows_context_and_absent_counters(load):
 
 
 @pytest.mark.parametrize(
+    "names",
+    [
+        {"name": "a/c/n:1", "run_name": "a/b/n:1"},
+        {"name": "a/b/n:1_median", "run_name": "a/b/n:1"},
+        {
+            "name": "a/b/n:1_mean",
+            "run_name": "a/b/n:1",
+            "run_type": "aggregate",
+            "aggregate_name": "median",
+        },
+    ],
+)
+def test_a_row_with_two_names_is_refused(write, names):
+    row = make_row("a/b/n:1") | names
+    stated = """'run_name' is "a/b/n:1", the name of another row"""
+    assert problem(write(make_document([row]))) == f"row 1 ({names['name']}): {stated}"
+
+
+@pytest.mark.parametrize(
     ("unit", "seconds"), [("s", 7.0), ("ms", 7e-3), ("us", 7e-6), ("ns", 7e-9)]
 )
 def test_times_are_seconds_whatever_the_unit(load, unit, seconds):

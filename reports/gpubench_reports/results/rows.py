@@ -147,6 +147,8 @@ def _described(check: Checker, row: dict[str, Any], where: str, older: bool) -> 
     aggregate = check.text(row, "aggregate_name", where, "") if run_type == "aggregate" else ""
     name = check.text(row, "name", where)
     key = check.text(row, "run_name", where, name) or name
+    if name != (f"{key}_{aggregate}" if aggregate else key):
+        raise check.fail(where, f"'run_name' is {shown(key)}, the name of another row")
     concept, kernel, arguments = split_name(key)
     concept = check.text(row, "concept", where, concept) or concept
     kernel = check.text(row, "kernel", where, kernel) or kernel
