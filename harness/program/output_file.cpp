@@ -81,8 +81,8 @@ int create_beside(const fs::path& path, fs::path& partial) {
 }  // namespace
 
 fs::path companion_of(const fs::path& result_file, const char* what) {
-  fs::path companion = result_file;
-  const bool is_json = result_file.extension() == ".json";
+  fs::path companion = behind_links(result_file);
+  const bool is_json = companion.extension() == ".json";
   if (is_json) companion.replace_extension();
   return companion += std::string(is_json ? "." : "-") + what;
 }

@@ -20,7 +20,8 @@ void check_writable(const std::filesystem::path& path);
 
 // What lies beside a result file: `run.samples.jsonl` beside `run.json`. A name that does not end
 // in .json is kept whole (`run-samples.jsonl`, `run.csv-samples.jsonl`), so no two results share
-// one.
+// one. Behind a symbolic link, beside the file that the link leads to: a link that leads elsewhere
+// later takes no samples from their result.
 std::filesystem::path companion_of(const std::filesystem::path& result_file, const char* what);
 inline constexpr const char* samples_file = "samples.jsonl";
 inline constexpr const char* series_file = "series.jsonl";

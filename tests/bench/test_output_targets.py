@@ -157,6 +157,9 @@ def test_a_link_to_a_file_stays_and_the_file_is_replaced(tmp_path: Path) -> None
         assert run(MODEL, ROW, f"--benchmark_out={link}").returncode == 0
         assert link.is_symlink()
         assert json.loads((there / "monday.json").read_text())["benchmarks"]
+    # A link to tuesday.json takes no samples from monday.json.
+    assert sorted(path.name for path in there.iterdir()) == ["monday.json", "monday.samples.jsonl"]
+    assert list(tmp_path.glob("*.samples.jsonl")) == []
 
 
 def test_a_planted_link_is_not_followed(tmp_path: Path) -> None:

@@ -133,6 +133,15 @@ def test_no_report_replaces_what_a_run_has_left_beside_its_result(write, capsys,
         refused(capsys, [*map(str, words), "-o", str(beside)], beside)
 
 
+@pytest.mark.parametrize("name", ["a.samples.jsonl", "a.explain.json", "a.json.journal"])
+def test_what_lies_beside_the_file_behind_a_link_is_not_replaced(write, tmp_path, capsys, name):
+    write(make_document(), "a.json")
+    beside = write("the samples", name)
+    (folder := tmp_path / "elsewhere").mkdir()
+    (link := folder / "today.json").symlink_to("../a.json")
+    refused(capsys, ["timed", str(link), "-o", str(beside)], beside)
+
+
 def test_samples_of_a_result_without_an_ending_are_not_replaced(write, capsys):
     result, beside = write(make_document(), "run"), write("the samples", "run-samples.jsonl")
     refused(capsys, ["timed", str(result), "-o", str(beside)], beside)

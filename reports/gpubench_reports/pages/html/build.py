@@ -23,7 +23,6 @@ from gpubench_reports.pages.html.facts import gather
 from gpubench_reports.pages.html.rows_section import links_to, listed_rows, raw_values, rows_section
 from gpubench_reports.pages.html.steps_section import steps
 from gpubench_reports.pages.html.summary import summary
-from gpubench_reports.results.companions import companion_of
 from gpubench_reports.results.reader import ResultFile
 
 LARGEST = 4_000_000  # bytes of a page
@@ -66,4 +65,4 @@ def default_path(result: Path) -> Path:
     NAME-report.html beside a NAME of another kind."""
     if result.suffix == ".json":
         return result.with_suffix(".html")
-    return companion_of(result, "report.html")
+    return result.with_name(f"{result.name}-report.html")
