@@ -167,12 +167,15 @@ void check_is_no_companion(const WrittenFiles& output, const std::vector<const c
                    "' is for what lies beside another result file");
 }
 
-// A run that is under way, or that was broken off, has its journal beside its result file.
+// A run that is under way, or that was broken off, has its journal beside its result file. An empty
+// one is another trace's, which lock_of_trace() tells from one that was left behind.
 void check_is_no_result(const WrittenFiles& trace) {
   if (trace.files.empty()) return;
   const std::filesystem::path journal = Journal::path_of(trace.name);
   std::error_code error;
-  if (!std::filesystem::exists(std::filesystem::symlink_status(journal, error))) return;
+  const auto status = std::filesystem::symlink_status(journal, error);
+  if (!std::filesystem::exists(status)) return;
+  if (std::filesystem::is_regular_file(status) && std::filesystem::is_empty(journal, error)) return;
   throw UsageError(flag_of(trace) + ": it is the result file of a run whose rows are in '" +
                    journal.string() + "'");
 }
@@ -203,6 +206,13 @@ void prepare_output(const Options& options) {
     }
   }
   check_output_names(options);
+}
+
+// The journal that a result file of this name would have, empty: until the run ends, no other may
+// write a result or a trace there.
+std::optional<Journal> lock_of_trace(const Options& options) {
+  if (ProcessGroup::all().index() != 0 || trace_files(options).files.empty()) return std::nullopt;
+  return Journal::open(options.trace);
 }
 
 // Absent: of a run in one process that writes no file, or is not the first of several.
@@ -289,6 +299,7 @@ int run_program(int argc, char** argv) {
   check_stack();
   start_benchmark(options, argv[0]);
   prepare_output(options);
+  const std::optional<Journal> trace_lock = lock_of_trace(options);
   const bool is_isolated = gpubench::is_isolated(options);
   std::optional<Journal> journal = journal_of(options, is_isolated);
   if (!is_isolated) return run_rows(options, rows, argv[0], journal ? &*journal : nullptr, 0);

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from .conftest import ROOT, run
+from .conftest import BUILD, ROOT, SHORT_ROWS, run
 
 MODEL = "--device=model:h200-sxm"
 ROW = "--benchmark_filter=^bank_conflicts/strided/bytes:4/stride:1$"
@@ -96,6 +97,26 @@ def test_no_trace_takes_the_place_of_a_result_of_which_there_is_a_journal(tmp_pa
             f"gpubench: --trace='{name}': it is the result file of a run whose rows are in"
             f" '{journal}'"
         )
+
+
+@pytest.mark.parametrize("flag", ["--benchmark_out", "--trace"])
+def test_a_trace_that_is_being_made_is_nobody_elses_file(tmp_path: Path, flag: str) -> None:
+    trace, journal = tmp_path / "x.json", tmp_path / "x.json.journal"
+    journal.touch()  # as a killed run leaves it
+    long = (MODEL, SHORT_ROWS, "--benchmark_repetitions=1000", f"--trace={trace}")
+    with subprocess.Popen(
+        [str(BUILD / "gpubench-model"), *long], stdout=subprocess.PIPE, text=True
+    ) as first:
+        assert first.stdout is not None
+        while "row" not in first.stdout.readline():
+            assert first.poll() is None
+        assert refused(tmp_path, MODEL, f"{flag}={trace}") == (
+            f"gpubench: another run is writing to this file: it has locked '{journal}'"
+        )
+        first.terminate()
+        first.stdout.read()
+    assert [path.name for path in tmp_path.iterdir()] == ["x.json"]
+    assert run(MODEL, ROW, f"--trace={trace}").returncode == 0
 
 
 @pytest.mark.parametrize("name", ["run.trace.json", "run-trace.json"])
