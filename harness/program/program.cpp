@@ -149,6 +149,20 @@ void check_replaces_no_input(const WrittenFiles& output, const Options& options)
   }
 }
 
+// The folders hold one file per row, named like the row; the files of a run have no place there.
+void check_is_outside_results(const WrittenFiles& output, const BenchSettings& bench) {
+  for (const auto& [flag, folder] : {std::pair("--keep_results", &bench.kept_results),
+                                     std::pair("--judge_results", &bench.judged_results)}) {
+    if (folder->empty()) continue;
+    for (const std::filesystem::path& file : output.files) {
+      const auto whole = std::filesystem::absolute(behind_links(file));
+      if (!are_same_file(whole.parent_path(), *folder)) continue;
+      throw UsageError(flag_of(output) + ": '" + *folder + "' is for the results of rows, by " +
+                       flag + ": name another folder");
+    }
+  }
+}
+
 // `others`: of what may lie beside another result file, besides what its run writes.
 void check_is_no_companion(const WrittenFiles& output, const std::vector<const char*>& others) {
   if (output.files.empty()) return;
@@ -184,7 +198,10 @@ void check_is_no_result(const WrittenFiles& trace) {
 // of another run's.
 void check_output_names(const Options& options) {
   const WrittenFiles result = result_files(options), trace = trace_files(options);
-  for (const WrittenFiles* output : {&result, &trace}) check_replaces_no_input(*output, options);
+  for (const WrittenFiles* output : {&result, &trace}) {
+    check_replaces_no_input(*output, options);
+    check_is_outside_results(*output, options.bench);
+  }
   check_is_no_companion(result, {trace_file});
   for (const std::filesystem::path& file : result.files) {
     if (trace.files.empty() || !are_same_file(file, options.trace)) continue;

@@ -119,6 +119,21 @@ def test_a_trace_that_is_being_made_is_nobody_elses_file(tmp_path: Path, flag: s
     assert run(MODEL, ROW, f"--trace={trace}").returncode == 0
 
 
+@pytest.mark.parametrize("reader", ["--keep_results", "--judge_results"])
+@pytest.mark.parametrize("flag", ["--benchmark_out", "--trace"])
+def test_no_output_lies_among_the_results_of_rows(tmp_path: Path, reader: str, flag: str) -> None:
+    (folder := tmp_path / "results").mkdir()
+    (folder / "row").write_text("a row's results")
+    (tmp_path / "link.json").symlink_to("results/run.json")
+    for name in ("results/run.json", "results/../results/run.json", "link.json"):
+        file = tmp_path / name
+        line = refused(folder, MODEL, f"{reader}={folder}", f"{flag}={file}")
+        assert line == (
+            f"gpubench: {flag}='{file}': '{folder}' is for the results of rows, by {reader}:"
+            " name another folder"
+        )
+
+
 @pytest.mark.parametrize("name", ["run.trace.json", "run-trace.json"])
 def test_a_name_of_a_trace_is_for_traces(tmp_path: Path, name: str) -> None:
     line = refused(tmp_path, MODEL, f"--benchmark_out={tmp_path / name}")
