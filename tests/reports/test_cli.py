@@ -64,7 +64,8 @@ def test_odd_names_are_drawn_and_stay_in_their_folder(write, tmp_path, capsys):
         for concept in ("../../etc", "größe $x^2$ <&>", "größe_$x^2$ <&>")
         for n in (1, 2)
     ]
-    path = write(make_document([row | {"name": str(i)} for i, row in enumerate(rows)], roofs=[]))
+    numbered = [row | dict.fromkeys(("name", "run_name"), str(i)) for i, row in enumerate(rows)]
+    path = write(make_document(numbered, roofs=[]))
     assert main(["render", str(path), "--out", str(tmp_path / "out")]) == 0
     assert names(tmp_path) == ["out", "run.json"]
     assert len(names(tmp_path / "out")) == 6
