@@ -124,7 +124,7 @@ def _compiled(
         raise MachineError(f"the compiler {done.why}")
     if done.why:
         raise CompileError(f"the compiler {done.why}")
-    if done.returncode != 0 and "File size limit exceeded" in done.stderr:
+    if wrote_too_much(done):
         raise CompileError(f"its machine code takes more than {limits.file_bytes >> 20} MiB")
     if done.returncode != 0:
         raise CompileError("\n".join(plain_messages(done.stderr, solution)))

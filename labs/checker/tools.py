@@ -33,7 +33,8 @@ def tool(words: list[str], folder: Path, text: str = "") -> Ended:
 
 def wrote_too_much(done: Ended) -> bool:
     """Whether the bound ended it: the compiler says so of the assembler and the linker."""
-    return "File size limit exceeded" in done.stderr or "File too large" in done.stderr
+    words = ("File size limit exceeded", "File too large")
+    return done.returncode != 0 and any(said in done.stderr for said in words)
 
 
 def output_of(words: list[str], folder: Path, text: str = "") -> str:
