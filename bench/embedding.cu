@@ -41,15 +41,15 @@ void look_up(Bench& bench) {
   const auto draws = static_cast<double>(bags * pool), bytes = draws * static_cast<double>(row);
   const bool is_uniform = std::is_same_v<Indices, Uniform>;
   const auto table_bytes = static_cast<double>(table.size() * sizeof(float));
-  const bool is_beyond = table_bytes > bench.device().find("l2_bytes").value_or(0);
+  const double l2_bytes = bench.device().find("l2_bytes").value_or(0);
+  const bool is_beyond = table_bytes > l2_bytes;
   const auto fetch = bench.device().find("dram_fetch_bytes");
   Law law;
   if (fetch && (is_uniform || is_beyond)) {
     const double of_row = fetched_bytes(row, static_cast<std::uint64_t>(*fetch));
     const double others = draws * sizeof(unsigned) + bytes / pool;  // indices in, bags out
     // A row that comes again is in L2 at best as often as L2 holds rows, if all are as likely.
-    const double kept =
-        is_uniform ? std::min(1.0, bench.device().find("l2_bytes").value_or(0) / table_bytes) : 1;
+    const double kept = is_uniform ? std::min(1.0, l2_bytes / table_bytes) : 1;
     const double from_dram =
         std::max(distinct_rows(which, draws), draws * (1 - kept)) * of_row + others;
     law = [=](const Roofs& roofs) {
