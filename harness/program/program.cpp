@@ -259,8 +259,8 @@ void check_energy(const Options& options, const Platform& platform) {
 
 // A budget that no row could keep.
 void check_row_memory(double bytes) {
-  const auto occupied = static_cast<double>(resident_bytes());
-  if (bytes <= 0 || bytes > occupied) return;
+  const std::size_t occupied = resident_bytes();
+  if (bytes <= 0 || bytes > static_cast<double>(occupied)) return;
   std::ostringstream text;
   text << "--row_memory=" << bytes << ": the program alone takes " << occupied << " bytes";
   throw UsageError(text.str());

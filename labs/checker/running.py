@@ -73,7 +73,7 @@ def _run(
         return ended
     if program.judge is None or _lacking(_judged(program, here, device, seed, flags)):
         raise MachineError(lacking)
-    return replace(ended, why=f"ended with {lacking!r}, which holds of the solution alone")
+    return replace(ended, why=f"ended with {lacking!r}; without the solution, there is enough")
 
 
 def _judged(program: Program, here: Path, device: str, seed: int, flags: tuple[str, ...]) -> Ended:

@@ -77,7 +77,7 @@ def test_what_the_solution_alone_lacks_is_its_result(
     monkeypatch.setattr(running, "run", forged)
     ran = running.run_rows(program, made, "model:h200-sxm", 7)
     assert ran.rows == {}
-    assert "256 KiB are needed', which holds of the solution alone" in ran.why
+    assert "256 KiB are needed'; without the solution, there is enough" in ran.why
 
 
 @pytest.mark.parametrize(("patience", "is_starved"), [(1, False), (2, True)])

@@ -105,7 +105,7 @@ def test_a_verdict_of_any_shape_is_no_internal_error(store: Store, capsys) -> No
         (b"lab/1234567890123456789012345", "is no number of a night: rename it"),
         ("lab/\u0663".encode(), "is no number of a night: rename it"),
         (b"lab-\xff", "is not UTF-8: rename it"),
-        (b"lab\x1b[2J", "no name of a machine: rename it"),
+        (b"lab\x1b[2J", "its name has control characters: rename it"),
     ],
 )
 def test_a_strange_folder_is_one_line(store: Store, capsys, place: bytes, problem: str) -> None:

@@ -300,8 +300,11 @@ def test_a_program_that_writes_nothing_is_given_up(run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("context", "problem"),
     [
-        ({"git_commit": "b" * 40}, "and the others are of 2 commits: no one night"),
-        ({"host_name": "other"}, "and the others are of 2 hosts; --machine names one"),
+        ({"git_commit": "b" * 40}, "and the others are from 2 commits; a night is of one"),
+        (
+            {"host_name": "other"},
+            "and the others are from 2 hosts; name the machine with --machine",
+        ),
     ],
 )
 def test_files_of_different_making_are_no_night(

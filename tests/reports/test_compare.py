@@ -304,7 +304,7 @@ def test_a_file_is_no_proof_against_itself(write, capsys):
         said = capsys.readouterr()
         assert said.out == ""
         assert said.err == (
-            f"gpubench-report: {other}: is A.json itself: --fail-on would let any run pass\n"
+            f"gpubench-report: {other}: is both A and B: with --fail-on, it would always pass\n"
         )
         assert main(["compare", str(path), str(other)]) == 0  # which decides nothing
         capsys.readouterr()

@@ -23,7 +23,7 @@ rows that changed, largest change first, and counts the others.
 
 --fail-on=5% makes the exit code 1 if a row of B is more than 5 % slower. If the row has an
 interval, all of it must be more than 5 % slower. A row of A that B lacks, or that failed in B,
-also makes the exit code 1. A and B must be two files then.
+also makes the exit code 1. A and B must then be two different files.
 
 With more than two files, with --by or with --of-roof, compare prints the geometric means of the
 ratios by concept, kernel or type. There is one column per file, named by what distinguishes the
@@ -129,7 +129,7 @@ def _compare_two(
     from gpubench_reports.pages.terminal.comparison import print_comparison, print_failures
 
     if options.fail_on is not None and a.path.samefile(b.path):
-        raise ReportError(b.path, "is A.json itself: --fail-on would let any run pass")
+        raise ReportError(b.path, "is both A and B: with --fail-on, it would always pass")
     comparison = compare(a, b)
     failed = [] if options.fail_on is None else failures(comparison, options.fail_on)
     if options.json:

@@ -22,11 +22,13 @@ def add(store: Store, index: Index, paths: Sequence[Path], machine: str) -> Nigh
     if len({file.environment for file in files}) > 1:
         raise ReportError(paths[0], "and the others differ in device, driver, CUDA or compiler")
     if len(commits := {file.context.git_commit for file in files}) > 1:
-        raise ReportError(paths[0], f"and the others are of {len(commits)} commits: no one night")
+        raise ReportError(
+            paths[0], f"and the others are from {len(commits)} commits; a night is of one"
+        )
     # A container's name may be new each time: who names the machine knows which it is.
     if not machine and len(hosts := {file.host for file in files}) > 1:
         raise ReportError(
-            paths[0], f"and the others are of {len(hosts)} hosts; --machine names one"
+            paths[0], f"and the others are from {len(hosts)} hosts; name the machine with --machine"
         )
     named = machine and machine_folder(machine)
     machine = named or folder_name(f"{files[0].host}-{files[0].environment.device}")

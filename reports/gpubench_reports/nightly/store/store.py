@@ -230,7 +230,9 @@ class Store:
             if not is_utf8(name):
                 raise ReportError(self.root / "nights" / name, "its name is not UTF-8: rename it")
             if clean(name) != name:
-                raise ReportError(self.root / "nights" / name, "no name of a machine: rename it")
+                raise ReportError(
+                    self.root / "nights" / name, "its name has control characters: rename it"
+                )
         return names
 
     def nights(self, machine: str) -> list[Night]:
