@@ -25,8 +25,10 @@ def test_every_picture_can_be_drawn_from_a_committed_result():
     for picture in pictures:
         result = read(COMMITTED / picture.result)
         assert picture.chart in gallery.builders_of(result)
-        # Nobody's machine is in a committed file.
-        assert "host_name" not in json.loads((COMMITTED / picture.result).read_text())["context"]
+        context = json.loads((COMMITTED / picture.result).read_text())["context"]
+        # Nobody's machine is in a committed file, and no code that was never committed.
+        assert "host_name" not in context
+        assert context["git_dirty"] is False
 
 
 def test_the_pages_show_the_listed_pictures_and_no_other():
