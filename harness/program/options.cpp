@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "harness/devices/device.hpp"
 #include "harness/devices/spelling.hpp"
 #include "harness/system/error.hpp"
 
@@ -277,6 +278,17 @@ Options parse_options(int argc, char** argv) {
     o.out = o.resumed;
   }
   return o;
+}
+
+std::vector<std::pair<std::string, std::filesystem::path>> files_read(const Options& options) {
+  std::vector<std::pair<std::string, std::filesystem::path>> inputs;
+  if (!options.conditions.empty()) inputs.emplace_back("--conditions", options.conditions);
+  constexpr std::string_view model = "model:";
+  if (options.device.starts_with(model)) {
+    const std::string device = options.device.substr(model.size());
+    if (std::ranges::count(known_devices(), device) == 0) inputs.emplace_back("--device", device);
+  }
+  return inputs;
 }
 
 }  // namespace gpubench

@@ -1,6 +1,7 @@
 // gpubench's own flags, and those of Google Benchmark's that it answers itself.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -64,6 +65,8 @@ struct Options {
 
 // UsageError names the flag and what it takes.
 Options parse_options(int argc, char** argv);
+// Each file that the run reads, and the flag that names it.
+std::vector<std::pair<std::string, std::filesystem::path>> files_read(const Options& options);
 // What is said of a flag that nobody knows, with the one that was meant.
 std::string unknown_flag(const std::string& word);
 const char* help_text();

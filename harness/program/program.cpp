@@ -21,7 +21,6 @@
 #include <utility>
 #include <vector>
 
-#include "harness/devices/device.hpp"
 #include "harness/program/choose_rows.hpp"
 #include "harness/program/device_list.hpp"
 #include "harness/program/isolation.hpp"
@@ -123,18 +122,6 @@ WrittenFiles trace_files(const Options& options) {
   WrittenFiles output{"--trace", options.trace, {}};
   if (!options.trace.empty() && !is_written_in_place(options.trace)) output.files = {options.trace};
   return output;
-}
-
-// Each file that the run reads, and the flag that names it.
-std::vector<std::pair<std::string, std::filesystem::path>> files_read(const Options& options) {
-  std::vector<std::pair<std::string, std::filesystem::path>> inputs;
-  if (!options.conditions.empty()) inputs.emplace_back("--conditions", options.conditions);
-  constexpr std::string_view model = "model:";
-  if (options.device.starts_with(model)) {
-    const std::string device = options.device.substr(model.size());
-    if (std::ranges::count(known_devices(), device) == 0) inputs.emplace_back("--device", device);
-  }
-  return inputs;
 }
 
 void check_replaces_no_input(const WrittenFiles& output, const Options& options) {

@@ -32,14 +32,13 @@ constexpr const char* of_context[] = {"device",       "device_title",
                                       "host_name",    "suite",
                                       "mode",         "seed"};
 
-// FNV-1a of this very program: two builds of one changed checkout have one commit.
-std::string program_hash() {
-  std::ifstream program("/proc/self/exe", std::ios::binary);
+// FNV-1a of a file.
+std::string hash_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
   std::uint64_t hash = 0xcbf29ce484222325;
   std::string piece(1 << 20, '\0');
-  while (program.read(piece.data(), static_cast<std::streamsize>(piece.size())),
-         program.gcount() > 0) {
-    for (std::streamsize i = 0; i < program.gcount(); ++i) {
+  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())), file.gcount() > 0) {
+    for (std::streamsize i = 0; i < file.gcount(); ++i) {
       hash =
           (hash ^ static_cast<unsigned char>(piece[static_cast<std::size_t>(i)])) * 0x100000001b3;
     }
@@ -96,7 +95,11 @@ ordered_json run_json(const Options& options, const ordered_json& context,
   same["trace"] = bench.trace;
   same["explain"] = options.explain;
   same["roofs"] = options.roofs;
-  if (context.value("git_dirty", false)) same["program"] = program_hash();
+  // Two builds of one changed checkout have one commit, and a changed file may keep its name.
+  if (context.value("git_dirty", false)) same["program"] = hash_of("/proc/self/exe");
+  for (const auto& [flag, file] : files_read(options)) {
+    if (is_regular_file(file)) same["the file of " + flag] = hash_of(file);
+  }
   for (const Instance& row : rows) same["rows"].push_back(row.name);
   return {{"command", options.command}, {"same", std::move(same)}, {"context", context}};
 }
@@ -108,7 +111,7 @@ void check_same_run(const ordered_json& theirs, const ordered_json& ours,
   for (const ordered_json* side : {&here, &there}) {
     for (const auto& [key, value] : side->items()) {
       if (there.contains(key) && here.contains(key) && there.at(key) == here.at(key)) continue;
-      const bool is_short = key != "rows" && key != "program";
+      const bool is_short = key != "rows" && key != "program" && !key.starts_with("the file of ");
       std::ostringstream text;
       text << "--resume='" << result_file << "': " << key << " differs";
       if (is_short) {

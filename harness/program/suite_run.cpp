@@ -106,8 +106,8 @@ void SuiteRun::begin_or_go_on() {
     if (journal_->run().is_null()) {
       throw UsageError("--resume='" + options_.out + "': its journal has no run to resume");
     }
+    check_same_run(journal_->run(), run, options_.out);
     if (turn_ == 0) {
-      check_same_run(journal_->run(), run, options_.out);
       settle_in_flight(*journal_, rows_);
       journal_->read();
     }
