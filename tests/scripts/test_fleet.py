@@ -159,6 +159,9 @@ def test_ssh(place: Path) -> None:
     (place / "hosts").write_text("a.example.com\n")
     assert fleet(place, "--out=dotted", "--by=ssh", "--hosts=hosts", "--gpus=1")[0] == 0
     assert files(place / "dotted") == {"a.example.com-gpu0.json"}
+    (place / "hosts").write_text("a\nb")  # without a newline at its end
+    assert fleet(place, "--out=all", "--by=ssh", "--hosts=hosts", "--gpus=1")[0] == 0
+    assert files(place / "all") == {"a-gpu0.json", "b-gpu0.json"}
     (place / "hosts").write_text("a;b\n")
     assert "'a;b' is not a host's name" in fleet(place, "--out=o", "--by=ssh", "--hosts=hosts")[1]
 
