@@ -73,6 +73,34 @@ def test_nccl_tests_that_mpirun_tagged_read_the_same(tmp_path):
     )
 
 
+def nccl_log(collective, gpus, microseconds):
+    ranks = [f"#  Rank  {i} Group  0 Pid 1 on n device  {i} [0000:18:00] GPU" for i in range(gpus)]
+    line = f"8388608 2097152 float sum -1 {microseconds} 1.0 1.0 0 {microseconds} 1.0 1.0 0"
+    return [f"# {collective}_perf -g {gpus}", *ranks, line, f"# concluded: {collective}_perf"]
+
+
+def test_each_run_of_a_log_of_nccl_tests_has_its_own_collective_and_ranks(tmp_path):
+    log = tmp_path / "log.txt"
+    runs = [nccl_log("all_gather", 2, 40), nccl_log("all_reduce", 8, 90)]
+    runs.append(nccl_log("all_reduce", 4, 60))
+    log.write_text("\n".join(line for run in runs for line in run))
+    rows = imported(tmp_path, "nccl-tests", log).rows
+    of_run = "all_reduce/{}/dtype:fp32/place:{}/ranks:{}/size:8388608"
+    assert list(zip(rows["name"], rows["seconds"].round(9), strict=True)) == [
+        (of_run.format(kernel, place, ranks), seconds)
+        for kernel, ranks, seconds in (
+            ("all_gather", 2, 40e-6),
+            ("all_reduce", 8, 90e-6),
+            ("all_reduce", 4, 60e-6),
+        )
+        for place in ("out", "in")
+    ]
+    # The second run does not say what it was, and is not taken for what the first one was.
+    log.write_text("\n".join(runs[0] + runs[1][1:]))
+    with pytest.raises(ReportError, match=r"run 2 of 2: does not say which collective"):
+        imported(tmp_path, "nccl-tests", log)
+
+
 def test_gpu_stream_counts_a_kernels_arrays_one_way_each(tmp_path):
     result = imported(tmp_path, "gpu-benches")
     assert len(result.rows) == 2 * 4  # its stencils are no row of ours

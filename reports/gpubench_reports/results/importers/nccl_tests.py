@@ -1,7 +1,10 @@
 """nccl-tests: the table that all_reduce_perf and its sisters print."""
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.plain_text import clean
@@ -15,74 +18,96 @@ from gpubench_reports.results.importers.imported import (
     whole_of,
 )
 
-_NCCL_KERNELS = (
-    "all_reduce",
-    "reduce_scatter",
-    "all_gather",
-    "broadcast",
-    "alltoall",
-    "reduce",
-    "gather",
-    "scatter",
-    "sendrecv",
-    "hypercube",
+_KERNEL = re.compile(
+    r"(?<![a-z_])(all_reduce|reduce_scatter|all_gather|broadcast|alltoall|reduce|gather|scatter"
+    r"|sendrecv|hypercube)_perf"
 )
 # Where we say it otherwise.
 _OUR_NAMES = {"alltoall": "all_to_all"}
 AXES = {"ranks": "GPUs", "size": "bytes"}
 
 
+@dataclass
+class _Run:
+    """One run of a log: what stands above a table, and its lines."""
+
+    kernel: str = ""
+    ranks: set[str] = field(default_factory=set)
+    table: list[list[str]] = field(default_factory=list)
+
+
 def read(path: Path) -> Imported:
     found = Imported("nccl-tests")
-    lines = lines_of(path)
     # mpirun --tag-output and kubectl put something before each line.
-    bare = [re.sub(r"^\[[^]]*\]<std(?:out|err)>:\s?", "", line) for line in lines]
-    kernel = next((k for k in _NCCL_KERNELS if any(f"{k}_perf" in line for line in bare)), "")
-    ranks = set()
-    for line in bare:
-        if match := re.match(r"\s*#\s+Rank\s+(\d+)\s.*device\s+\d+\s+\[[^]]*\]\s+(.*)", line):
-            ranks.add(match.group(1))
-            found.title = clean(match.group(2).strip())
-        elif match := re.match(r"\s*# nccl-tests version (\S+)", line):
-            found.program = f"nccl-tests {clean(match.group(1))}"
-    for line in bare:
-        cells = line.split()
-        size = whole_of(cells[0]) if len(cells) >= 12 else None
-        if size is None or whole_of(cells[1]) is None:
-            continue
-        if not kernel:
+    bare = [re.sub(r"^\[[^]]*\]<std(?:out|err)>:\s?", "", line) for line in lines_of(path)]
+    runs = _runs(bare, found)
+    for number, run in enumerate(runs, 1):
+        which = f"run {number} of {len(runs)}: " if len(runs) > 1 else ""
+        if not run.kernel:
             raise ReportError(
                 path,
-                "does not say which collective this was: put its command line, such as "
+                f"{which}does not say which collective this was: put its command line, such as "
                 "'# all_reduce_perf -g 8', above the table",
             )
-        if not ranks:
-            raise ReportError(path, "has no '# Rank' lines, so the number of GPUs is not known")
-        # In place is the last four cells, out of place the four before them.
-        for place, (time, algorithm, bus, wrong) in (
-            ("out", cells[-8:-4]),
-            ("in", cells[-4:]),
-        ):
-            arguments = {
-                "dtype": TYPES.get(cells[2], cells[2]),
-                "place": place,
-                "ranks": len(ranks),
-                "size": size,
-            }
-            seconds = number_of(time) * 1e-6
-            if not seconds > 0:
-                continue
-            row = row_of(
-                "all_reduce",
-                _OUR_NAMES.get(kernel, kernel),
-                arguments,
-                seconds,
-                judged_by="useful_bytes_per_second",
-                useful_bytes_per_second=number_of(algorithm) * 1e9,
-                algorithm_bytes_per_second=number_of(algorithm) * 1e9,
-                bus_bytes_per_second=number_of(bus) * 1e9,
+        if not run.ranks:
+            raise ReportError(
+                path, f"{which}has no '# Rank' lines, so the number of GPUs is not known"
             )
-            if number_of(wrong) > 0:
-                row = lost(row, "failed", f"{wrong} wrong elements")
-            found.rows.append(row)
+        for cells in run.table:
+            found.rows += _rows(run, cells)
     return found
+
+
+def _runs(lines: list[str], found: Imported) -> list[_Run]:
+    """The runs of a log. What follows a table and says something of a run begins the next one."""
+    runs = [_Run()]
+
+    def next_one() -> _Run:
+        if runs[-1].table:
+            runs.append(_Run())
+        return runs[-1]
+
+    for line in lines:
+        cells = line.split()
+        named = _KERNEL.search(line) if "concluded" not in line else None
+        if match := re.match(r"\s*#\s+Rank\s+(\d+)\s.*device\s+\d+\s+\[[^]]*\]\s+(.*)", line):
+            next_one().ranks.add(match.group(1))
+            found.title = clean(match.group(2).strip())
+        elif match := re.match(r"\s*# nccl-tests version (\S+)", line):
+            next_one()
+            found.program = f"nccl-tests {clean(match.group(1))}"
+        elif re.match(r"\s*# nThread ", line):
+            next_one()
+        elif named:
+            next_one().kernel = named.group(1)
+        elif len(cells) >= 12 and whole_of(cells[0]) is not None and whole_of(cells[1]) is not None:
+            runs[-1].table.append(cells)
+    return [run for run in runs if run.table]
+
+
+def _rows(run: _Run, cells: list[str]) -> Iterator[dict[str, Any]]:
+    """The rows of one line of a table."""
+    # In place is the last four cells, out of place the four before them.
+    for place, (time, algorithm, bus, wrong) in (("out", cells[-8:-4]), ("in", cells[-4:])):
+        arguments = {
+            "dtype": TYPES.get(cells[2], cells[2]),
+            "place": place,
+            "ranks": len(run.ranks),
+            "size": whole_of(cells[0]),
+        }
+        seconds = number_of(time) * 1e-6
+        if not seconds > 0:
+            continue
+        row = row_of(
+            "all_reduce",
+            _OUR_NAMES.get(run.kernel, run.kernel),
+            arguments,
+            seconds,
+            judged_by="useful_bytes_per_second",
+            useful_bytes_per_second=number_of(algorithm) * 1e9,
+            algorithm_bytes_per_second=number_of(algorithm) * 1e9,
+            bus_bytes_per_second=number_of(bus) * 1e9,
+        )
+        if number_of(wrong) > 0:
+            row = lost(row, "failed", f"{wrong} wrong elements")
+        yield row
