@@ -114,7 +114,7 @@ def test_a_slower_program_is_refused(compare, tmp_path: Path) -> None:
     assert code == 1
     assert "**REGRESSION**: 1 slower, 0 faster, 2 unchanged" in out
     name, a, b, ratio, *_, verdict = (cell.strip() for cell in out.splitlines()[6].split("|")[1:-1])
-    assert (name, verdict) == ("gather/n:4", "**slower**")
+    assert (name, verdict) == ("`gather/n:4`", "**slower**")
     # Each process is off by 0.5 % at most; the table has four digits of a time, a tenth of a %.
     for cell, seconds in ((a, 300), (b, 330)):
         value, unit = cell.split()
@@ -131,6 +131,17 @@ def test_rows_that_the_new_program_fails_or_lacks(compare) -> None:
     code, out, _ = compare({"rows": ROWS}, {"rows": left})
     assert code == 2
     assert "- gather/n:4: B has no sound time" in out
+
+
+def test_what_a_program_says_is_no_markup_in_the_pull_request(compare) -> None:
+    image = "![x](http://e.example/i.png)"
+    rows = ROWS | {f"a/{image}/@octocat/n:1": 1e-4}
+    failed = {"gather/n:4": f"{image} @octocat\n# heading"}
+    _, out, _ = compare({"rows": rows}, {"rows": rows, "failed": failed})
+    assert f"| `a/{image}/@octocat/n:1` |" in out  # code is nothing but text
+    assert out.count(image) == 1
+    assert out.count("@octocat") == 1
+    assert "\n# heading" not in out
 
 
 def test_a_gate_that_could_find_nothing_does_not_pass_anything(compare) -> None:
@@ -220,7 +231,8 @@ def repository(
         (folder / "program").write_text(f"#!{sys.executable} -IS\n{FAKE.read_text()}")
         (folder / "program").chmod(0o755)
         subprocess.run([*git, "add", "."], check=True)
-        subprocess.run([*git, "commit", "--quiet", "-m", f"change {number}"], check=True)
+        subject = f"change {number} \033]0;title\007"
+        subprocess.run([*git, "commit", "--quiet", "-m", subject], check=True)
         done = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True)
         commits.append(done.stdout.strip())
     return folder, commits, broken
@@ -246,7 +258,7 @@ def test_bisection_finds_the_commit(repository, capsys) -> None:
     captured = capsys.readouterr()
     if broken is None:
         assert captured.out.startswith(f"first bad commit: {commits[3][:7]}")
-        assert "change 4 (n, " in captured.out
+        assert "change 4 \ufffd]0;title\ufffd (n, " in captured.out
     else:  # the third could not be tried, so that it may have been that one already
         assert captured.out.startswith(f"one of {commits[2][:12]} or {commits[3][:12]}")
     assert "slower: a/b/n:1" in captured.out

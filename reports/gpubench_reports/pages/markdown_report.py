@@ -102,7 +102,7 @@ def escape(text: str) -> str:
     return flat.replace("@", "@\u200b")  # names nobody who happens to be called so
 
 
-def _code(name: str) -> str:
+def code_of(name: str) -> str:
     """A row's name in code letters, also in a table; a backtick in it cannot end them."""
     return "`" + " ".join(name.split()).replace("`", "'").replace("|", "\\|") + "`"
 
@@ -111,7 +111,7 @@ def _verdict(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
     failed = [row for row in result.records if row["status"] == "failed"]
     lines = []
     for row in failed[:_MOST]:
-        lines.append(f"- {_code(row['name'])} **failed**: {escape(row['reason'])}")
+        lines.append(f"- {code_of(row['name'])} **failed**: {escape(row['reason'])}")
     off = [v for v in verdicts.values() if v.grade not in FINE]
     off.sort(key=lambda verdict: verdict.urgency)
     lines += [_told(verdict) for verdict in off[:_MOST]]
@@ -128,14 +128,14 @@ def _verdict(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
     (found,) = nearest
     row = next(row for row in result.timed if row["name"] == found.name)
     graded = sum(verdict.grade not in (MEANT, UNGRADED) for verdict in verdicts.values())
-    place = f"{_code(found.name)} at {escape(headline_text(row))}: {escape(found.sentence)}"
+    place = f"{code_of(found.name)} at {escape(headline_text(row))}: {escape(found.sentence)}"
     fine = all_as_expected(graded, "other graded" if meant else "graded")
     return [f"{fine}. The nearest to being low is {place}.", "", *shown]
 
 
 def _told(verdict: Verdict) -> str:
     return (
-        f"- {_code(verdict.name)} is **{verdict.grade}**: {escape(verdict.sentence)}. "
+        f"- {code_of(verdict.name)} is **{verdict.grade}**: {escape(verdict.sentence)}. "
         f"Why: {escape(verdict.why)}."
     )
 
@@ -154,7 +154,7 @@ def _comparison(comparison: Comparison) -> list[str]:
     if not changed.empty:
         lines += ["", "| row | speed, this / other | |", "|---|---|---|"]
         for row in changed.loc[order.index[:_MOST]].to_dict("records"):
-            lines.append(f"| {_code(row['name'])} | {row['ratio']:.3f} | {row['verdict']} |")
+            lines.append(f"| {code_of(row['name'])} | {row['ratio']:.3f} | {row['verdict']} |")
     return [*lines, ""]
 
 

@@ -180,4 +180,4 @@ def gate_of(options: argparse.Namespace) -> "Gate":
 
 
 def say(text: str) -> None:
-    print(f"{PROGRAM}: {text}", file=sys.stderr, flush=True)
+    print(f"{PROGRAM}: {clean(text)}", file=sys.stderr, flush=True)

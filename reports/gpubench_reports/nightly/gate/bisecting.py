@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.plain_text import clean
 from gpubench_reports.nightly.gate.gate import Gate
 from gpubench_reports.nightly.nights.running import CannotJudgeError, last_line
 
@@ -144,7 +145,9 @@ class _Trees:
         return program
 
     def title(self, commit: str) -> str:
-        return _git(self._repository, "show", "--no-patch", "--format=%h %s (%an, %as)", commit)
+        return clean(
+            _git(self._repository, "show", "--no-patch", "--format=%h %s (%an, %as)", commit)
+        )
 
     def remove(self) -> None:
         for tree in self._folder.iterdir():

@@ -22,6 +22,7 @@ from gpubench_reports.nightly.nights.running import CannotJudgeError, Program
 from gpubench_reports.nightly.reporting.summary import REHEARSAL, percent
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.process_file import ProcessFile, read_process, refuse_other_kind
+from gpubench_reports.pages.markdown_report import code_of, escape
 
 _RESAMPLES = 4000
 _SHOWN = 60  # rows of the Markdown table at most
@@ -71,7 +72,7 @@ class GateResult:
             f"unchanged of {len(self.names)} rows; {self.rounds} fresh processes of each program.",
             "",
         ]
-        lines += [f"- {_cell(line)}" for line in (*self.failed, *self.notes)]
+        lines += [f"- {escape(line)}" for line in (*self.failed, *self.notes)]
         lines += [""] if self.failed or self.notes else []
         # The changed ones first, then those with the largest ratio.
         order = sorted(range(len(self.names)), key=lambda i: (-abs(c.side[i]), -c.ratio[i]))
@@ -80,17 +81,13 @@ class GateResult:
         for i in order[:_SHOWN]:
             word = {1: "**slower**", -1: "faster", 0: ""}[int(c.side[i])]
             lines.append(
-                f"| {_cell(self.names[i])} | {si(self.a[i], 's', 4)} | {si(self.b[i], 's', 4)} | "
+                f"| {code_of(self.names[i])} | {si(self.a[i], 's', 4)} | {si(self.b[i], 's', 4)} | "
                 f"{percent(c.ratio[i])} | {percent(c.low[i])} to {percent(c.high[i])} | "
                 f"{c.q[i]:.2g} | {word} |"
             )
         if len(order) > _SHOWN:
             lines.append(f"\n{len(order) - _SHOWN} further rows are not shown.")
         return "\n".join(lines) + "\n"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", r"\|").replace("<", "&lt;")
 
 
 def least_processes(rows: int, rate: float) -> int:
