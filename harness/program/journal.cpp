@@ -81,6 +81,18 @@ bool is_run(const ordered_json& line) {
                              [](const ordered_json& word) { return word.is_string(); });
 }
 
+// In the JSON of a row, or of the line that says that it has started.
+int repetition_in(const ordered_json& json) {
+  const auto repetition = json.find("repetition");
+  const bool is_number = repetition != json.end() && repetition->is_number_integer();
+  return is_number ? repetition->get<int>() : 0;
+}
+
+bool is_of(const ordered_json& row, const Journal::InFlight& started) {
+  return row.is_object() && row.contains("name") && row.at("name") == started.name &&
+         repetition_in(row) == started.repetition;
+}
+
 std::string whole(int file, off_t from = 0) {
   std::string text;
   std::array<char, 1 << 16> piece{};
@@ -224,14 +236,14 @@ void Journal::take(const ordered_json& line) {
   };
   if (line.contains("row")) {
     rows_.push_back(line);
-    in_flight_.reset();
+    // Others may be done while it is in flight.
+    const bool is_done = in_flight_ && is_of(line.at("row"), *in_flight_);
+    if (is_done) in_flight_.reset();
     otherwise_.clear();  // it knew nothing of this row
   } else if (line.contains("resumed")) {
     resumed_.push_back(line.at("resumed"));
   } else if (const std::string name = text("started"); !name.empty()) {
-    const auto repetition = line.find("repetition");
-    const bool is_number = repetition != line.end() && repetition->is_number_integer();
-    InFlight started{.name = name, .repetition = is_number ? repetition->get<int>() : 0};
+    InFlight started{.name = name, .repetition = repetition_in(line)};
     const bool again =
         in_flight_ && in_flight_->name == name && in_flight_->repetition == started.repetition;
     if (again) started.starts = in_flight_->starts + 1;

@@ -176,13 +176,14 @@ KeptRows kept_rows(const Journal& journal, const std::vector<Instance>& instance
       Row row = kept_row(line, instances, platform, settings);
       kept.elapsed_seconds = line.at("elapsed_seconds").get<double>();
       const std::pair key(row.name, row.repetition);
-      kept.lost_last.reset();
-      if (is_lost_row(line)) kept.lost_last = key;
+      kept.ended_in.reset();
+      if (is_lost_row(line)) kept.ended_in = key;
       kept.rows.insert_or_assign(key, std::move(row));
     } catch (const std::exception& error) {
       throw UsageError("cannot resume: a row of the journal cannot be read: " + text_of(error));
     }
   }
+  if (const auto& row = journal.in_flight()) kept.ended_in = {row->name, row->repetition};
   return kept;
 }
 

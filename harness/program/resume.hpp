@@ -35,8 +35,8 @@ bool is_lost_row(const nlohmann::ordered_json& line);
 struct KeptRows {
   std::map<std::pair<std::string, int>, Row> rows;  // by name and repetition
   double elapsed_seconds = 0;                       // of the run when it was broken off
-  // The row that has ended the process before this one, if any has.
-  std::optional<std::pair<std::string, int>> lost_last{};
+  // The row in which the process before this one has ended, if it has not handed over.
+  std::optional<std::pair<std::string, int>> ended_in{};
 };
 // A row as kept_row_json() has it. With its law, for which its bench function is asked once more,
 // up to what it runs. nlohmann::json::exception, std::exception: it is none.

@@ -172,11 +172,12 @@ const Row* SuiteRun::take_row(const Instance& instance, int repetition) {
     row.reason = reason;
     row.repetition = repetition;
   };
-  if (const auto kept = kept_.rows.find({instance.name, repetition}); kept != kept_.rows.end()) {
+  const RowKey key{instance.name, repetition};
+  if (kept_.ended_in == key) prints_kept_ = true;
+  if (const auto kept = kept_.rows.find(key); kept != kept_.rows.end()) {
     row = kept->second;
     if (repetition == 0) progress_.passes();
-    const bool is_new = turn_ == 0 || kept_.lost_last == std::pair(row.name, repetition);
-    is_new ? print(row) : note_said(row);
+    turn_ == 0 || prints_kept_ ? print(row) : note_said(row);
     note_broken(row);
   } else if (gpubench::interrupted()) {
     interrupted_ = true;
@@ -221,7 +222,7 @@ Row SuiteRun::new_row(const Instance& instance, int repetition) {
 void SuiteRun::keep(const Row& row) {
   if (gpubench::interrupted() && !row.moments.empty()) {
     interrupted_ = true;  // it was not watched for as long as was asked: to be done again
-  } else if (journal_ != nullptr) {
+  } else if (journal_ != nullptr && !kept_.rows.contains({row.name, row.repetition})) {
     journal_->add(kept_row_json(row, platform_, elapsed_seconds()));
   }
 }

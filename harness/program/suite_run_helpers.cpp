@@ -57,8 +57,16 @@ void SuiteRun::start_helpers() {
     platform_.use_threads(usable_cpus() / helpers);
   };
   const auto piece = [this](std::size_t i) { return help_with(for_helpers_[i]); };
+  // Rows are printed in their order, and kept in that in which they are done.
+  const auto heard = [this](std::size_t i, const std::string& text) {
+    if (journal_ == nullptr) return;
+    nlohmann::ordered_json line = nlohmann::ordered_json::parse(text);
+    line["elapsed_seconds"] = elapsed_seconds();
+    journal_->add(line);
+    kept_.rows.insert_or_assign(for_helpers_[i], kept_row(line, rows_, platform_, options_.bench));
+  };
   const double limit = row_limit_seconds();
-  helpers_.emplace(helpers, for_helpers_.size(), HelperProcesses::Work{begin, piece},
+  helpers_.emplace(helpers, for_helpers_.size(), HelperProcesses::Work{begin, piece, heard},
                    limit > 0 ? limit + patience_with_helpers_seconds : 0);
 }
 

@@ -72,7 +72,7 @@ std::optional<std::string> answer_of(const HelperProcesses::Work& work, std::siz
 
 HelperProcesses::HelperProcesses(unsigned helpers, std::size_t pieces, const Work& work,
                                  double limit_seconds)
-    : limit_seconds_(limit_seconds), waiting_(pieces) {
+    : limit_seconds_(limit_seconds), heard_(work.heard), waiting_(pieces) {
   std::iota(waiting_.begin(), waiting_.end(), std::size_t{0});
   for (std::ostream* stream : {&std::cout, &std::cerr}) stream->flush();
   std::fflush(nullptr);
@@ -153,10 +153,12 @@ bool HelperProcesses::read(Helper& helper) {
   for (std::size_t end; (end = helper.unread.find('\n')) != std::string::npos;) {
     const std::string line = helper.unread.substr(0, end);
     const std::size_t space = line.find(' ');
-    std::optional<std::string>& answer = done_[std::stoul(line)];
+    const std::size_t piece = std::stoul(line);
+    std::optional<std::string>& answer = done_[piece];
     if (space != std::string::npos) answer = line.substr(space + 1);
     helper.unread.erase(0, end + 1);
     helper.given.pop_front();
+    if (answer) heard_(piece, *answer);
   }
   return true;
 }

@@ -23,6 +23,9 @@ class HelperProcesses {
     // Then piece by piece; describes what came of one, in one line. nullopt: nothing came of it,
     // as if it throws.
     std::function<std::optional<std::string>(std::size_t piece)> piece;
+    // Here, of what came of a piece, as soon as this process hears of it: while it waits in take().
+    std::function<void(std::size_t piece, const std::string& result)> heard =
+        [](std::size_t, const std::string&) {};
   };
 
   // `pieces` are begun in order. Where a process cannot be had, there are fewer helpers or none.
@@ -55,6 +58,7 @@ class HelperProcesses {
   void lose(Helper& helper);
 
   double limit_seconds_;
+  std::function<void(std::size_t, const std::string&)> heard_;
   std::deque<std::size_t> waiting_;  // pieces that no helper has
   std::list<Helper> helpers_;
   std::map<std::size_t, std::optional<std::string>> done_;

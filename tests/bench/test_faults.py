@@ -14,6 +14,7 @@ import pytest
 
 from .conftest import BUILD, run
 from .faulty import DEVICE, PROGRAM, rows_in, run_faulty
+from .test_helpers import children_of
 from .test_survival import MODEL, content, valid
 
 # How a row of concept `faulty` must fail: the kind, and words of its message or diagnosis.
@@ -238,29 +239,6 @@ def test_results_do_not_depend_on_who_shares_a_process(isolation: str, tmp_path:
     assert content(files[1]) == content(files[0])
 
 
-def test_a_helper_that_is_killed_changes_nothing(tmp_path: Path) -> None:
-    """Rows are run beside one another; who loses a helper does the rest alone."""
-    cores = sorted(os.sched_getaffinity(0))[:2]
-    if len(cores) < 2:
-        pytest.skip("one core: there are no helpers")
-    rows = "--benchmark_filter=^(bank_conflicts/strided|coalescing/records)/"
-    alone, helped = tmp_path / "alone.json", tmp_path / "helped.json"
-    assert run(MODEL, rows, "--isolate=none", f"--benchmark_out={alone}").returncode == 0
-    command = ["taskset", "-c", ",".join(map(str, cores)), str(BUILD / "gpubench")]
-    command += [MODEL, rows, f"--benchmark_out={helped}"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        while "bank_conflicts" not in process.stdout.readline():
-            pass
-        [child] = children_of(process.pid)
-        helpers = children_of(child)
-        assert len(helpers) == 2
-        os.kill(helpers[0], signal.SIGKILL)
-        process.communicate(timeout=60)
-    assert process.returncode == 0
-    assert content(helped) == content(alone)
-
-
 def test_a_row_that_crashes_a_lone_process_is_not_started_again(tmp_path: Path) -> None:
     out = tmp_path / "run.json"
     first = run_faulty("traps|sound_last", out, "--isolate=none")
@@ -297,11 +275,6 @@ def test_a_device_that_is_lost_for_good_leaves_what_was_done(tmp_path: Path) -> 
     kinds = [row.get("error_kind") for row in valid(out)["benchmarks"]]
     assert kinds.count("ecc_error") == 3
     assert kinds[0] is None
-
-
-def children_of(process: int) -> list[int]:
-    text = Path(f"/proc/{process}/task/{process}/children").read_text()
-    return [int(word) for word in text.split()]
 
 
 def test_no_process_outlives_the_one_that_was_started(tmp_path: Path) -> None:

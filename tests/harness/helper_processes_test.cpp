@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <functional>
@@ -10,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "harness/system/helper_processes.hpp"
 
@@ -45,6 +47,27 @@ TEST(HelperProcesses, GiveWhatWasDoneInAnyOrderAsked) {
   for (const std::size_t piece : {5, 0, 3, 1, 4, 2}) {
     EXPECT_THAT(helpers.take(piece), Optional(std::to_string(piece)));
   }
+}
+
+TEST(HelperProcesses, TellWhatIsDoneWhileAnEarlierPieceIsNot) {
+  std::array<int, 2> pipe_of_both{};
+  ASSERT_EQ(pipe(pipe_of_both.data()), 0);
+  std::vector<std::size_t> heard;
+  // The first piece waits for the last, which the other helper does after its second and fourth.
+  HelperProcesses::Work slow_at_first = work([pipe_of_both](std::size_t piece) {
+    char word = 0;
+    const bool is_done = (piece != 0 || read(pipe_of_both[0], &word, 1) == 1) &&
+                         (piece != 4 || write(pipe_of_both[1], &word, 1) == 1);
+    return is_done ? std::to_string(piece) : "cannot";
+  });
+  slow_at_first.heard = [&](std::size_t piece, const std::string& result) {
+    EXPECT_EQ(result, std::to_string(piece));
+    heard.push_back(piece);
+  };
+  HelperProcesses helpers(2, 5, slow_at_first);
+  EXPECT_THAT(helpers.take(0), Optional(std::string("0")));
+  EXPECT_THAT(heard, testing::IsSupersetOf({0U, 1U, 3U}));
+  for (const int end : pipe_of_both) close(end);
 }
 
 // Whoever dies takes along what it was doing: the caller does that, and others do the rest.
