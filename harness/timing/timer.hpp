@@ -3,16 +3,15 @@
 
 #include <cuda_runtime.h>
 
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "harness/evidence/evidence.hpp"
 #include "harness/statistics/stop_rule.hpp"
+#include "harness/system/host_clock.hpp"
 
 namespace gpubench {
 
@@ -40,13 +39,8 @@ struct TimerSettings {
   double gate_timeout_seconds = 2;  // real time, see Gate
 
   // The host's clock, by which warm-up, budget and pauses are counted, and a rest by it.
-  std::function<double()> now = [] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-  };
-  std::function<void(double)> rest = [](double seconds) {
-    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-  };
+  std::function<double()> now = host_clock;
+  std::function<void(double)> rest = rest_by_host_clock;
   HealthMonitor* health = nullptr;  // asked while the device works
   double known_clock_hz = 0;        // the highest SM clock that earlier rows have reached
 };

@@ -1,6 +1,5 @@
 #include "harness/platform/host_threads.hpp"
 
-#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -9,21 +8,18 @@
 #include <vector>
 
 #include "harness/cuda/thread_spans.hpp"
+#include "harness/system/host_clock.hpp"
 
 namespace gpubench {
 namespace {
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 // When it began and when it ended, by that clock.
 std::pair<double, double> carry_out(const std::function<void()>& work, double seconds) {
-  const double begin = now();
+  const double begin = host_clock();
   work();
-  while (now() < begin + seconds) {
+  while (host_clock() < begin + seconds) {
   }
-  return {begin, now()};
+  return {begin, host_clock()};
 }
 
 }  // namespace
@@ -93,9 +89,9 @@ void HostThreads::wait(std::size_t job) {
     ++state_->done;
     return;
   }
-  const double begin = now();
+  const double begin = host_clock();
   state_->changed.wait(lock, [&] { return waited_for.done; });
-  ThreadSpans::all().add_host("wait for a thread", begin, now());
+  ThreadSpans::all().add_host("wait for a thread", begin, host_clock());
 }
 
 std::size_t HostThreads::done() const {

@@ -3,9 +3,7 @@
 
 #include <array>
 #include <charconv>
-#include <chrono>
 #include <memory>
-#include <thread>
 
 #include "harness/cuda/attributes.hpp"
 #include "harness/cuda/check.hpp"
@@ -15,6 +13,7 @@
 #include "harness/platform/gpu/device_limits.hpp"
 #include "harness/system/cuda_environment.hpp"
 #include "harness/system/demangle.hpp"
+#include "harness/system/host_clock.hpp"
 
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #include <nvtx3/nvToolsExt.h>
@@ -79,13 +78,8 @@ class GpuPlatform final : public Platform {
     CUDA_CHECK(cudaGetDeviceCount(&count));
     return count;
   }
-  double host_seconds() const override {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-  }
-  void rest(double seconds) override {
-    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-  }
+  double host_seconds() const override { return host_clock(); }
+  void rest(double seconds) override { rest_by_host_clock(seconds); }
   void expect_results(bool) override {}
   void expect_timing() override {}
   std::vector<TracedOperation> trace(const std::function<void()>& run) override {
