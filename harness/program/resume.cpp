@@ -9,6 +9,7 @@
 #include <optional>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 
 #include "harness/bench/run_row.hpp"
 #include "harness/program/roofs.hpp"
@@ -48,6 +49,23 @@ std::string hash_of(const std::filesystem::path& path) {
 
 std::string shown(const ordered_json& run, const std::string& key) {
   return run.contains(key) ? run.at(key).dump() : "absent";
+}
+
+// What the result file will say of the run: theirs, of which nobody knows who has written it.
+void check_context(const ordered_json& theirs, const ordered_json& ours,
+                   const std::string& result_file) {
+  const ordered_json& there = theirs.at("context");
+  for (const auto& [key, value] : ours.at("context").items()) {
+    const bool is_settled = ours.at("same").contains(key);
+    const bool is_absent = !there.contains(key);
+    const bool is_wrong = !is_absent && (is_settled ? there.at(key) != value
+                                                    : std::string_view(there.at(key).type_name()) !=
+                                                          value.type_name());
+    if (is_wrong || (is_absent && (is_settled || key == "date"))) {
+      throw UsageError("--resume='" + result_file + "': its journal was changed: the context's " +
+                       key + " is " + shown(there, key));
+    }
+  }
 }
 
 // The law's value where it does not depend on roofs, which a row's own parts may have settled.
@@ -123,6 +141,7 @@ void check_same_run(const ordered_json& theirs, const ordered_json& ours,
       throw UsageError(text.str());
     }
   }
+  check_context(theirs, ours, result_file);
 }
 
 std::string resume_command(const ordered_json& run, const std::string& result_file) {
