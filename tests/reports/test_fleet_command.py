@@ -155,6 +155,19 @@ def test_parquet_of_measured_results_is_kept_apart(tmp_path: Path, capsys):
     assert "mixes modelled and measured" in err
 
 
+@pytest.mark.parametrize("date", ["tomorrow!!", "26.11.2026", "9999-99-99", "٢٠٢٦-١١-٢٦"])
+def test_a_date_that_is_none_is_one_line(tmp_path: Path, capsys, date: str):
+    folder = write_sweep(tmp_path / "a")
+    file = sorted(folder.iterdir())[0]
+    document = json.loads(file.read_text())
+    document["context"]["date"] = date
+    file.write_text(json.dumps(document))
+    code, _, err = ran(capsys, str(folder), f"--parquet={tmp_path / 'lake'}")
+    assert code == 2
+    assert err.splitlines()[-1].endswith("is no day: YYYY-MM-DD")
+    assert not (tmp_path / "lake").exists()
+
+
 def test_an_inventory_may_have_a_byte_order_mark(tmp_path: Path):
     path = tmp_path / "racks.csv"
     path.write_text("node,rack\r\nn1,a\r\n", encoding="utf-8-sig")

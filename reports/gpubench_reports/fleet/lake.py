@@ -4,12 +4,14 @@ The columns are those of `gpubench-nightly export parquet`: one line per machine
 each machine, its latest night counts. A fleet's own files also have vbios, uuid and runs.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from gpubench_reports.common.dates import moment_of
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.common.units import plural
@@ -85,6 +87,8 @@ def _fleet(database: Any, where: str) -> Fleet:
     ).df()
     for column in ("machine", "device", "mode", *_WORDS, "date"):
         gpus[column] = [clean(word) for word in gpus[column]]
+    # A night's machine has no '/' in its name.
+    gpus["machine"] = gpus["machine"].str.replace(r"-gpu([0-9]+)$", r"/gpu\1", regex=True)
     split = [node_and_gpu(machine) for machine in gpus["machine"]]
     gpus = gpus.assign(
         node=[node for node, _ in split],
@@ -110,9 +114,11 @@ def write_lake(fleet: Fleet, out: Path) -> str:
     The file of an earlier sweep on the same day is replaced. Raises ReportError where a GPU's
     result does not say when it was measured, and as parquet.write_lake does.
     """
-    undated = fleet.gpus["machine"][fleet.gpus["date"] == ""]
-    if len(undated):
-        raise ReportError(undated.iloc[0], "its result file has no date")
+    for machine, date in zip(fleet.gpus["machine"], fleet.gpus["date"], strict=True):
+        if not date:
+            raise ReportError(machine, "its result file has no date")
+        if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", date) or not moment_of(date):
+            raise ReportError(machine, f"its result file's date, {date!r}, is no day: YYYY-MM-DD")
     known = np.isfinite(fleet.seconds)
     gpu, row = np.nonzero(known)
     kept = ["machine", "device", "mode", *_WORDS, "date", "runs"]
