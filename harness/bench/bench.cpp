@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -156,7 +157,9 @@ std::string Bench::results_file(const std::string& folder) const {
 }
 
 void Bench::keep_results() const {
-  std::ofstream file(results_file(settings_.kept_results), std::ios::binary);
+  const std::string path = results_file(settings_.kept_results);
+  std::filesystem::remove(path);  // never what it leads to, if it is a link
+  std::ofstream file(path, std::ios::binary);
   platform_.keep_memory(file, memory_mark_);
   for (const std::span<std::byte> results : host_results_) {
     file.write(reinterpret_cast<const char*>(results.data()),
@@ -167,8 +170,11 @@ void Bench::keep_results() const {
 
 // Instead of a run: its results, as another process has left them.
 void Bench::judge_results() {
-  std::ifstream file(results_file(settings_.judged_results), std::ios::binary);
-  if (!file) throw WrongResult{"no results of it were kept"};
+  const std::string path = results_file(settings_.judged_results);
+  std::ifstream file;
+  // To open a pipe that somebody has put there would take for ever.
+  if (is_regular_file(std::filesystem::symlink_status(path))) file.open(path, std::ios::binary);
+  if (!file.is_open()) throw WrongResult{"no results of it were kept"};
   platform_.take_memory(file, memory_mark_);
   for (const std::span<std::byte> results : host_results_) {
     file.read(reinterpret_cast<char*>(results.data()),

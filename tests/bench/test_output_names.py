@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -132,6 +133,28 @@ def test_no_output_lies_among_the_results_of_rows(tmp_path: Path, reader: str, f
             f"gpubench: {flag}='{file}': '{folder}' is for the results of rows, by {reader}:"
             " name another folder"
         )
+
+
+def test_results_of_rows_are_files_of_their_own(tmp_path: Path) -> None:
+    """What lies in the folder may be there to make the program write elsewhere, or wait."""
+    folder, victim = tmp_path / "results", tmp_path / "victim"
+    folder.mkdir()
+    victim.write_text("precious")
+    assert run(MODEL, ROW, f"--keep_results={folder}").returncode == 0
+    [kept] = folder.iterdir()
+    results = kept.read_bytes()
+    kept.unlink()
+    kept.symlink_to(victim)
+    assert run(MODEL, ROW, f"--keep_results={folder}").returncode == 0
+    assert (victim.read_text(), kept.is_symlink()) == ("precious", False)
+    assert kept.read_bytes() == results
+    assert run(MODEL, ROW, f"--judge_results={folder}").returncode == 0
+    for put in (os.mkfifo, lambda path: path.symlink_to("/dev/zero")):
+        kept.unlink()
+        put(kept)
+        done = run(MODEL, ROW, f"--judge_results={folder}")
+        assert done.returncode == 1
+        assert "no results of it were kept" in done.stdout
 
 
 @pytest.mark.parametrize("name", ["run.trace.json", "run-trace.json"])
