@@ -1,5 +1,6 @@
 """Who is told of a night: webhooks and a Pushgateway, on a server that the test runs."""
 
+import html
 import json
 import threading
 from collections.abc import Iterator
@@ -94,9 +95,12 @@ def test_teams_is_sent_an_adaptive_card(regressed: Store, server: Server) -> Non
     assert attachment["contentType"] == "application/vnd.microsoft.card.adaptive"
     card = attachment["content"]
     assert (card["type"], card["version"]) == ("AdaptiveCard", "1.4")
-    assert card["body"][0]["text"] == "gpubench: regression on lab"
-    assert any("+20.0 %  a/b/n:1" in block["text"] for block in card["body"])
-    assert {block["type"] for block in card["body"]} == {"TextBlock"}
+    runs = [run for block in card["body"] for run in block["inlines"]]
+    assert runs[0]["text"] == "gpubench: regression on lab"
+    assert any("+20.0 %  a/b/n:1" in run["text"] for run in runs)
+    # Teams reads a TextBlock as Markdown, of which a row's name could make a link.
+    assert {block["type"] for block in card["body"]} == {"RichTextBlock"}
+    assert {run["type"] for run in runs} == {"TextRun"}
 
 
 def test_programs_are_sent_what_status_json_prints(
@@ -120,18 +124,20 @@ def test_programs_are_sent_what_status_json_prints(
 @pytest.mark.parametrize("kind", ["slack", "teams", "json"])
 def test_a_message_of_any_length_fits(kind: str, server: Server) -> None:
     """Slack takes 3000 characters in a section, Teams 28 KB."""
-    lines = tuple(f"<&{'𝜇' * 1000}``` {n}" for n in range(500))
+    lines = tuple(f"&&&{'𝜇&' * 1000}``` {n}" for n in range(500))
     Webhook.parse(server.webhook(kind)).post(Message("t" * 500, lines, {"exit_code": 1}))
     ((_, _, _, body),) = server.seen
     if kind == "slack":
         header, section = server.documents[0]["blocks"]
         assert len(header["text"]["text"]) <= 150
         assert len(section["text"]["text"]) <= 3000
+        assert html.unescape(section["text"]["text"]).count("&") == section["text"]["text"].count(
+            ";"
+        )
     if kind == "teams":
         assert len(body) < 28_000
-        assert server.documents[0]["attachments"][0]["content"]["body"][-1]["text"] == (
-            "and 470 more lines"
-        )
+        last = server.documents[0]["attachments"][0]["content"]["body"][-1]
+        assert last["inlines"][0]["text"] == "and 470 more lines"
 
 
 def test_a_night_tells_of_trouble_and_on_request_of_quiet(

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -68,30 +69,31 @@ def _encoded(document: dict[str, Any]) -> bytes:
 
 def _slack(message: Message) -> bytes:
     """https://api.slack.com/messaging/webhooks: `text` is what a notification shows."""
-    text = "\n".join(_shortened(message))[:_SLACK_TEXT]
-    for character, escape in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
-        text = text.replace(character, escape)
+    escapes = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+    text = "\n".join(_shortened(message)).replace("```", "` ` `")
+    pieces = [escapes.get(character, character) for character in text]
+    lengths = accumulate(len(piece) for piece in pieces)
+    text = "".join(pieces[: sum(length <= _SLACK_TEXT for length in lengths)])
     title = {"type": "plain_text", "text": message.title[:_TITLE]}
-    section = {"type": "mrkdwn", "text": f"```{text.replace('```', '` ` `')[:_SLACK_TEXT]}```"}
+    section = {"type": "mrkdwn", "text": f"```{text}```"}
     blocks = [{"type": "header", "text": title}, {"type": "section", "text": section}]
     return _encoded({"text": message.title, "blocks": blocks})
 
 
 def _teams(message: Message) -> bytes:
-    """An Adaptive Card, as a Workflows webhook takes it."""
+    """An Adaptive Card, as a Workflows webhook takes it. Its runs of text are no Markdown."""
+    title = {"text": message.title[:_TITLE], "weight": "Bolder", "size": "Medium"}
+    lines = [{"text": line, "fontType": "Monospace"} for line in _shortened(message)]
     blocks = [
-        {"type": "TextBlock", "text": message.title[:_TITLE], "weight": "Bolder", "size": "Medium"},
-        *(
-            {"type": "TextBlock", "text": line, "fontType": "Monospace", "spacing": "None"}
-            for line in _shortened(message)
-        ),
+        {"type": "RichTextBlock", "inlines": [{"type": "TextRun"} | run], "spacing": "None"}
+        for run in (title, *lines)
     ]
     card = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",
         "version": "1.4",
         "msteams": {"width": "Full"},
-        "body": [block | {"wrap": True} for block in blocks],
+        "body": blocks,
     }
     attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "content": card}
     return _encoded({"type": "message", "attachments": [attachment]})
