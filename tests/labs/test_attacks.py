@@ -11,7 +11,8 @@ from checker.report import Submission
 from checker.sandbox import Limits
 
 from .attacks import Attack, attacks
-from .conftest import BUILD, ROOT
+from .conftest import BUILD, LABS, ROOT
+from .wrong import once
 
 DEVICE = "model:h200-sxm"
 # One for each line of defence; a compiler and a program take their time.
@@ -65,6 +66,38 @@ def test_an_attack_gets_no_point(
     else:
         assert "not compiled: " not in said
         assert "not run: " not in said
+
+
+FINDS_WHAT_WAS_LEFT = """
+  switch (n) {
+    volatile unsigned kept[2048];
+    default:
+      if (kept[1000] == 0x600dcafe) return;
+      kept[1000] = 0x600dcafe;
+  }
+  goto behind;
+  {
+    volatile unsigned others[2];
+  behind:
+    if (others[1] == 0x600dcafe) return;
+    others[1] = 0x600dcafe;
+  }
+"""
+
+
+def test_no_block_finds_what_an_earlier_one_left_on_the_stack(
+    prepared: object, tmp_path: Path
+) -> None:
+    """Whoever finds something does nothing, and is wrong."""
+    lab = next(lab for lab in LABS if lab.number == "05")
+    head = "block_sums(const float* in, float* sums, unsigned n) {"
+    text = once(lab.reference.read_text(), head, head + FINDS_WHAT_WAS_LEFT, "05")
+    (tmp_path / "solution.cuh").write_text(text)
+    answers = lab.reference.with_name("answers.toml")
+    submission = Submission(tmp_path / "solution.cuh", answers)
+    report = grade(lab, submission, BUILD, device=DEVICE, seed=7)
+    part = report.part("correctness")
+    assert part.is_right, "\n".join(part.lines)
 
 
 def test_there_are_attacks_on_every_line_of_defence() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from checker.frames import PATTERN
 from checker.guarded import UnguardedError, guarded
 from checker.instructions import access_of, no_flags_live, operands_of, whole_register
 
@@ -13,6 +16,9 @@ def function(*lines: str) -> str:
         "\t.text\n\t.type\tf, @function\nf:\n\t.cfi_startproc\n"
         f"{body}\tret\n\t.cfi_endproc\n\t.size\tf, .-f\n"
     )
+
+
+PATTERN_STORE = f"movq\t${PATTERN}, "
 
 
 def guards_in(text: str) -> int:
@@ -86,6 +92,16 @@ def test_what_no_kernel_needs_is_refused(line: str) -> None:
 )
 def test_what_leaves_a_frame_is_checked(lines: list[str], guards: int) -> None:
     assert guards_in(function(*lines)) == guards
+
+
+def test_a_frame_is_cleared_as_it_is_entered() -> None:
+    """To its last byte, and no byte of the caller's."""
+    text = guarded(function() + function(".cfi_def_cfa_offset\t32", "nop"))[0]
+    first, second = text.split("call\tgpubench_guard_enter")[1:]
+    assert PATTERN_STORE not in first
+    assert re.findall(rf"{re.escape(PATTERN_STORE)}(\S*)\(%rsp\)", second) == ["-8", "-16", "-24"]
+    large = guarded(function(".cfi_def_cfa_offset\t4104", ".cfi_def_cfa_offset\t16"))[0]
+    assert "pushq\t%rdi\n\tleaq\t-4088(%rsp), %rdi\n1:" in large  # 8 + 4088 bytes
 
 
 CONSTANTS = (
