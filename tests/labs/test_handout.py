@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -28,6 +29,15 @@ def test_the_handout_has_no_answers_and_knows_right_from_wrong(tmp_path: Path) -
     assert not course.is_right(lab, prediction, 16, sealed[prediction.id])
     text = "".join(path.read_text() for path in to.glob("labs/01-*/*") if path.is_file())
     assert "threadIdx.x;\n  for" not in text
+
+
+def test_the_handout_has_no_times_by_wall(tmp_path: Path) -> None:
+    """From which whoever looks has the diagnosis that lab 13 asks for."""
+    handout.export_students(ROOT, tmp_path / "handout")
+    for path in (tmp_path / "handout").glob("labs/*/expected.json"):
+        rows = [row for rows in json.loads(path.read_text()).values() for row in rows.values()]
+        assert rows
+        assert {key for row in rows for key in row} <= {"seconds", "start_seconds"}, path.parent
 
 
 def entries(text: str) -> list[str]:
