@@ -119,6 +119,7 @@ def command_notebook(options: argparse.Namespace) -> int:
 
 
 def command_export(options: argparse.Namespace) -> int:
+    handout.require_checkout(ROOT)
     if others := handout.left_out(ROOT):
         more = f" and {len(others) - 1} more" if len(others) > 1 else ""
         text = show.plain(f"not handed out as it is here, but as at HEAD: {others[0]}{more}")
@@ -268,7 +269,8 @@ def parser() -> argparse.ArgumentParser:
     sub.add_argument(
         "--out", type=Path, metavar="FILE.ipynb", help="default: notebook.ipynb in the lab's folder"
     )
-    sub = add("export", command_export, "For instructors: the students' tree, or an autograder.")
+    sub = add("export", command_export, "For instructors: the handout or an autograder.")
+    sub.epilog = "Both are made from the files at HEAD of a checkout; an installed course does not have them."
     which = sub.add_mutually_exclusive_group(required=True)
     which.add_argument("--students", type=Path, metavar="DIR")
     which.add_argument("--autograder", nargs=2, metavar=("LAB", "FILE.zip"))

@@ -32,6 +32,16 @@ TREE = (
 )
 
 
+def require_checkout(root: Path) -> None:
+    """LabError: an installed course builds solutions with what is installed beside it."""
+    lacking = [name for name in TREE if not (root / name).exists()]
+    if lacking:
+        raise LabError(
+            f"{root}: has no {lacking[0]}. Handouts and autograders hold all that builds a "
+            "checker, so export them from a checkout of gpubench, not from an installed course"
+        )
+
+
 def is_instructors(path: Path) -> bool:
     """Reference solutions, wrong answers and answers: labs/NN-name/reference/..."""
     return len(path.parts) > 2 and path.parts[0] == "labs" and path.parts[2].startswith("reference")

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -92,6 +93,24 @@ def test_the_autograder_has_what_gradescope_calls(tmp_path: Path) -> None:
             assert f" {LABS[0].number}" in files.read(script).decode()
     assert {f"labs/{LABS[0].folder.name}/reference/solution.cuh", "scripts/lab"} <= names
     assert not [n for n in names if n.startswith("labs/02") and "reference" in n]
+
+
+def test_an_installed_course_says_what_exports_are_made_from(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "packaging" / "course", tmp_path / "course")
+    shutil.copytree(ROOT / "labs", tmp_path / "course" / "labs")
+    for what in (["--students", "new"], ["--autograder", "01", "new.zip"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "checker", "export", *what],
+            cwd=tmp_path,
+            env={"PYTHONPATH": str(tmp_path / "course" / "labs"), "PATH": "/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 2
+        assert "from a checkout of gpubench, not from an installed course" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["course"]
 
 
 def test_the_handout_is_what_git_has(tmp_path: Path) -> None:
