@@ -11,9 +11,13 @@ from .course import Lab
 _MOST_LINES, _MOST_CHARACTERS = 12, 400  # a message may hold a word of any size
 
 
+def short(line: str) -> str:
+    return line if len(line) <= _MOST_CHARACTERS else f"{line[:_MOST_CHARACTERS]}..."
+
+
 def excerpt(lines: list[str], most: int = _MOST_LINES) -> list[str]:
     """What is worth reading of messages about a text that may be full of the same."""
-    shown = [x if len(x) <= _MOST_CHARACTERS else f"{x[:_MOST_CHARACTERS]}..." for x in lines]
+    shown = [short(line) for line in lines]
     more = len(shown) - most
     return [*shown[:most], f"... and {more} more"] if more > 0 else shown
 
@@ -27,6 +31,11 @@ class Part:
     points: float = 0.0
     lines: list[str] = field(default_factory=list)
     is_right: bool = False  # all results were, which alone may be worth no points
+
+    @property
+    def told(self) -> list[str]:
+        """The lines as they are shown, each of a size to read: a solution chooses its names."""
+        return [short(line) for line in self.lines]
 
     @property
     def is_full(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .course import PARTS
 from .device import is_model
-from .report import Part, Report
+from .report import Part, Report, short
 
 
 def as_text(report: Report, known_predictions: bool = False) -> str:
@@ -27,7 +27,7 @@ def as_text(report: Report, known_predictions: bool = False) -> str:
         if part.name == "predictions" and known_predictions and not report.waits_for_predictions:
             lines.append("    as before: --predictions shows them again")
         else:
-            lines += [f"    {plain(line)}" for line in part.lines]
+            lines += [f"    {plain(line)}" for line in part.told]
     lines += ["", f"{'total':<12} {points(report.points):>5} of 100"]
     if report.isolation:
         lines.append(f"run {report.isolation}")
@@ -83,7 +83,7 @@ def as_gradescope(report: Report) -> dict[str, Any]:
                 "score": round(part.points, 2),
                 "max_score": part.of,
                 "status": "passed" if part.is_full else "failed",
-                "output": plain("\n".join(part.lines)),
+                "output": plain("\n".join(part.told)),
             }
             for part in report.parts
         ],
@@ -94,7 +94,7 @@ SUMMARY_COLUMNS = ("student", "lab", "total", *PARTS, "device", "seed", "run", "
 
 
 def as_summary(student: str, report: Report) -> dict[str, Any]:
-    remark = next((p.lines[0] for p in report.parts if p.lines and not p.is_full), "")
+    remark = next((p.told[0] for p in report.parts if p.lines and not p.is_full), "")
     return {
         "student": cell(student),
         "lab": report.lab.folder.name,
@@ -109,4 +109,4 @@ def as_summary(student: str, report: Report) -> dict[str, Any]:
 
 def as_ungraded(student: str, lab: str, why: str) -> dict[str, Any]:
     """No points, which is not the same as none reached."""
-    return {"student": cell(student), "lab": lab, "remark": cell(f"not graded: {why}")}
+    return {"student": cell(student), "lab": lab, "remark": cell(short(f"not graded: {why}"))}

@@ -84,6 +84,15 @@ def test_99_point_96_is_not_shown_as_100() -> None:
     assert show.points(100) == "100"
 
 
+def test_no_line_is_as_long_as_a_solution_likes() -> None:
+    long = "_Z" + "x" * 240_000
+    report = Report(LABS[0], "model:h200-sxm", 1, [Part("correctness", 20, 0, [long, long])])
+    assert len(show.as_text(report)) < 2000
+    assert len(show.as_gradescope(report)["tests"][0]["output"]) < 1000
+    assert len(show.as_summary("anna", report)["remark"]) < 500
+    assert len(show.as_ungraded("anna", "01", long)["remark"]) < 500
+
+
 def test_gradescope_adds_up() -> None:
     report = Report(
         LABS[0], "model:h200-sxm", 1, [Part("predictions", 20, 20), Part("time", 80, 3)]
