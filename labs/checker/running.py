@@ -41,6 +41,11 @@ class Ran:
     diagnoses: tuple[str, ...] = ()  # the emulator's: what, where and who
 
 
+KEEPS_EVERY_STEP = (
+    ", in which the model keeps every step of a kernel: is there a loop without an end?"
+)
+
+
 @contextmanager
 def _folder(here: Path) -> Iterator[Path]:
     """A new one, which the program may write to and nobody uses twice."""
@@ -63,7 +68,9 @@ def _run(
     if is_model(device):
         command.append(f"--keep_results={here / 'results'}")
     box = Box((program.path,), (here,), devices=not is_model(device))
-    if not is_model(device):  # who waits for a GPU may sleep
+    if is_model(device):
+        limits = replace(limits, memory_hint=KEEPS_EVERY_STEP)
+    else:  # who waits for a GPU may sleep
         limits = replace(limits, patience=1)
     ended = run(command, here, limits, box=box)
     if ended.is_starved:

@@ -31,6 +31,7 @@ class Limits:
     memory_bytes: int = 4 << 30  # resident, of all its processes
     output_bytes: int = 8 << 20
     file_bytes: int = 1 << 30
+    memory_hint: str = ""  # what else may be the reason for that much memory
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,8 @@ def _watched(child: subprocess.Popen[bytes], limits: Limits) -> tuple[str, str, 
             if sum(map(len, streams.values())) > limits.output_bytes:
                 why = f"wrote more than {limits.output_bytes >> 20} MiB of output"
             elif _resident_bytes(child.pid) > limits.memory_bytes:
-                why = f"took more than {limits.memory_bytes >> 30} GiB of memory"
+                why = f"took more than {limits.memory_bytes / 2**30:g} GiB of memory"
+                why += limits.memory_hint
     out, err = (
         streams[s.fileno()].decode("utf-8", "replace") for s in (child.stdout, child.stderr)
     )

@@ -65,6 +65,27 @@ def test_the_skeleton_compiles_and_fails_helpfully(lab: Lab, prepared: list[Lab]
     assert any("wrote 0 of" in line or "expected" in line for line in correctness.lines)
 
 
+def test_a_loop_that_fills_the_memory_is_told_as_a_loop(
+    prepared: list[Lab], tmp_path: Path
+) -> None:
+    """It makes no access, and the model's records of its steps grow without an end."""
+    lab = prepared[0]
+    text = lab.reference.read_text().replace(
+        ") {\n",
+        ") {\n  unsigned long long x = n;\n"
+        "  for (unsigned long long k = 0; k < 1ull << 62; ++k) x = x * 25214903917ull + k;\n"
+        "  if (x == 42) return;\n",
+        1,
+    )
+    (tmp_path / "solution.cuh").write_text(text)
+    submission = Submission(tmp_path / "solution.cuh", lab.folder / "reference" / "answers.toml")
+    limits = Limits(seconds=100, memory_bytes=1 << 30)
+    report = grade(lab, submission, BUILD, device=DEVICE, seed=7, limits=limits)
+    said = report.part("correctness").lines[-1]
+    assert said.startswith("the solution took more than 1 GiB of memory, in which the model keeps")
+    assert said.endswith("is there a loop without an end?")
+
+
 @labs
 def test_nothing_runs_before_the_predictions(lab: Lab, prepared: list[Lab]) -> None:
     report = graded(lab, lab.reference, lab.folder / "answers.toml")
