@@ -21,6 +21,7 @@ from .device import CUDA, MODEL, device_for, is_model
 from .grade import fresh_seed, grade
 from .outputs import require_output, written
 from .report import Report, Submission
+from .running import require_taken
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -31,6 +32,16 @@ def submission_in(folder: Path) -> Submission:
 
 def seed_of(options: argparse.Namespace) -> int:
     return options.seed if options.seed is not None else fresh_seed()
+
+
+def device_of(lab: Lab, options: argparse.Namespace) -> str:
+    """Where to grade. LabError, also where the programs do not take what was asked for."""
+    device = device_for(lab, options.build, options.device)
+    if options.device != "auto" or options.seed is not None:
+        prepare(lab, options.build)
+        judge = options.build / f"lab-{lab.number}-judge"
+        require_taken(judge, device if is_model(device) else MODEL, seed_of(options))
+    return device
 
 
 def check(lab: Lab, options: argparse.Namespace) -> Report:
@@ -45,7 +56,7 @@ def check(lab: Lab, options: argparse.Namespace) -> Report:
         lab,
         submission,
         options.build,
-        device=device_for(lab, options.build, options.device),
+        device=device_of(lab, options),
         seed=seed_of(options),
         predict_first=not options.no_predictions,
     )
@@ -138,7 +149,7 @@ def command_gradescope(options: argparse.Namespace) -> int:
     lab = find(ROOT, options.lab)
     submission = submission_in(options.submission)
     require_output(options.results, options.submission, ROOT / "labs")
-    device = device_for(lab, options.build, options.device)
+    device = device_of(lab, options)
     report = grade(lab, submission, options.build, device=device, seed=seed_of(options))
     options.results.parent.mkdir(parents=True, exist_ok=True)
     with written(options.results) as file:
@@ -149,7 +160,7 @@ def command_gradescope(options: argparse.Namespace) -> int:
 def command_class(options: argparse.Namespace) -> int:
     lab = find(ROOT, options.lab)
     require_output(options.csv, options.folder, ROOT / "labs")
-    device = device_for(lab, options.build, options.device)
+    device = device_of(lab, options)
     prepare(lab, options.build)
     # Whatever is no plain file was handed in as a folder, and gets a row.
     students = sorted(
@@ -270,7 +281,7 @@ def parser() -> argparse.ArgumentParser:
         "--out", type=Path, metavar="FILE.ipynb", help="default: notebook.ipynb in the lab's folder"
     )
     sub = add("export", command_export, "For instructors: the handout or an autograder.")
-    sub.epilog = "Both are made from the files at HEAD of a checkout; an installed course does not have them."
+    sub.epilog = "Both are made from the files at HEAD of a checkout, not from an installed course."
     which = sub.add_mutually_exclusive_group(required=True)
     which.add_argument("--students", type=Path, metavar="DIR")
     which.add_argument("--autograder", nargs=2, metavar=("LAB", "FILE.zip"))

@@ -27,8 +27,9 @@ from .tools import TooMuchError
 
 
 def fresh_seed() -> int:
-    """One that nobody can know before; the report names it, so that a grade can be repeated."""
-    return secrets.randbelow(1 << 62)
+    """One that nobody can know before; the report names it, so that a grade can be repeated. Of
+    15 digits, which a spreadsheet keeps."""
+    return secrets.randbelow(10**15)
 
 
 def grade(

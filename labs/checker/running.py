@@ -44,6 +44,7 @@ class Ran:
 KEEPS_EVERY_STEP = (
     ", in which the model keeps every step of a kernel: is there a loop without an end?"
 )
+USAGE = 2  # the exit code of a program that does not take its flags
 
 
 @contextmanager
@@ -90,6 +91,15 @@ def _judged(program: Program, here: Path, device: str, seed: int, flags: tuple[s
     command.append(f"--judge_results={here / 'results'}")
     box = Box((program.judge, here))
     return run(command, here, Limits(seconds=200), box=box)
+
+
+def require_taken(judge: Path, device: str, seed: int) -> None:
+    """LabError where the programs do not take these, which is no submission's fault."""
+    program = Program(judge, judge, judge=judge)
+    with tempfile.TemporaryDirectory() as name, _folder(Path(name)) as here:
+        ended = _judged(program, here, device, seed, ("--benchmark_filter=lab/timed",))
+    if ended.returncode == USAGE:
+        raise LabError(ended.stderr.strip().removeprefix("gpubench: "))
 
 
 def _rows_of(ended: Ended) -> dict[str, dict[str, Any]]:

@@ -128,6 +128,39 @@ def class_of(tmp_path: Path, *names: str) -> Path:
     return tmp_path / "class"
 
 
+@pytest.mark.parametrize(
+    ("flag", "words"),
+    [
+        ("--seed=-5", "must be a number >= 0"),
+        ("--seed=18446744073709551616", "--seed='18446744073709551616'"),
+        ("--device=model:b200-sxm", 'unknown device "b200-sxm": known are '),
+        ("--device=model:", "takes auto, cuda, cuda:N or model:NAME"),
+        ("--device=model:h200-sxm ", 'unknown device "h200-sxm "'),
+    ],
+)
+def test_nobody_loses_points_by_what_the_instructor_mistyped(
+    prepared: object, tmp_path: Path, flag: str, words: str
+) -> None:
+    folder = tmp_path / "class"
+    submission = submit(folder / "ada")
+    for command in (
+        ("class", LAB.number, str(folder), "--csv", str(tmp_path / "table.csv")),
+        (
+            "gradescope",
+            LAB.number,
+            "--submission",
+            str(submission),
+            "--results",
+            str(tmp_path / "r"),
+        ),
+        ("check", LAB.number, "--solution", str(submission / "solution.cuh")),
+    ):
+        done = cli(*command, flag)
+        assert (done.returncode, done.stdout) == (2, ""), done.stderr
+        assert words in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["class"]
+
+
 @pytest.mark.parametrize("place", ["class/ada/answers.toml", "class/table.csv", "class/new.csv"])
 def test_a_table_does_not_lie_among_what_is_graded(tmp_path: Path, place: str) -> None:
     folder, table = class_of(tmp_path, "ada"), tmp_path / place
