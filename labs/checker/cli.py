@@ -70,7 +70,8 @@ def check(lab: Lab, options: argparse.Namespace) -> Report:
 
 
 def watch(lab: Lab, options: argparse.Namespace) -> int:
-    """Checks again whenever one of the two files was saved, until Ctrl-C."""
+    """Checks again whenever one of the two files was saved, until Ctrl-C; an editor that saves may
+    take a file away for a moment."""
     files = [
         options.solution or lab.folder / "solution.cuh",
         options.answers or lab.folder / "answers.toml",
@@ -80,9 +81,14 @@ def watch(lab: Lab, options: argparse.Namespace) -> int:
         while True:
             now = [path.stat().st_mtime if path.exists() else 0.0 for path in files]
             if now != seen:
-                seen = now
+                is_first, seen = not seen, now
                 print("\n" + "=" * 80)
-                check(lab, options)
+                try:
+                    check(lab, options)
+                except LabError as error:
+                    if is_first:
+                        raise
+                    print(f"scripts/lab: {error}", file=sys.stderr)
             time.sleep(0.3)
     except KeyboardInterrupt:
         return 0

@@ -161,9 +161,11 @@ def rounded(value: float, digits: int) -> str:
 
 def neighbours(value: float, digits: int) -> list[str]:
     """The same, and one more or less in its last digit: who rounds on the way is not wrong."""
-    if value == 0:
-        return [rounded(0, digits)]
     exact = float(rounded(value, digits))
+    if exact == 0:
+        return [rounded(0, digits)]
+    if math.isinf(exact):
+        return [rounded(value, digits)]
     step = 10.0 ** (math.floor(math.log10(abs(exact))) - digits + 1) if digits > 1 else 0.0
     return [rounded(exact + k * step, digits) for k in (0, -1, 1)]
 

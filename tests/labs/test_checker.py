@@ -16,7 +16,7 @@ from checker.report import Part, Report, Submission
 from checker.running import Ran
 from checker.timing import grade_time, share_of_points
 
-from .command import cli
+from .command import cli, started
 from .conftest import BUILD, LABS, ROOT
 
 
@@ -46,6 +46,7 @@ def test_answers_may_be_off_by_one_in_their_last_digit() -> None:
     assert "1.9e-01" not in neighbours(0.1667, 2)
     assert neighbours(4, 1) == [rounded(4, 1)] * 3
     assert neighbours(0, 2) == ["0.0e+00"]
+    assert neighbours(1.79e308, 2) == ["1.8e+308"]  # which no double is
 
 
 def test_answers_that_no_question_asked_for_are_named(tmp_path: Path) -> None:
@@ -73,6 +74,24 @@ def test_a_fault_is_told_once_for_all_shapes_that_have_it() -> None:
     many = alike({f"lab/correct/n:{n}": f"wrote 0 of {n} elements" for n in range(9)})
     assert len(many) == 1
     assert many[0].endswith("correct/n:5, 3 more)")
+
+
+def test_a_file_that_is_away_for_a_moment_does_not_end_the_watch(tmp_path: Path) -> None:
+    solution, away = tmp_path / "solution.cuh", tmp_path / "away"
+    shutil.copy(LABS[0].folder / "solution.cuh", solution)
+    answers = LABS[0].folder / "answers.toml"
+    words = ("check", "01", "--watch", "--solution", str(solution), "--answers", str(answers))
+    with started(*words) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        try:
+            next(line for line in child.stdout if line.startswith("total"))
+            solution.rename(away)
+            assert "No such file" in child.stderr.readline()
+            away.rename(solution)
+            assert any(line.startswith("total") for line in child.stdout)
+        finally:
+            child.kill()
 
 
 def test_nobody_knows_a_seed_before() -> None:
