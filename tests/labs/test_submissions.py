@@ -72,9 +72,9 @@ def test_a_loop_that_fills_the_memory_is_told_as_a_loop(
     lab = prepared[0]
     text = lab.reference.read_text().replace(
         ") {\n",
-        ") {\n  unsigned long long x = n;\n"
-        "  for (unsigned long long k = 0; k < 1ull << 62; ++k) x = x * 25214903917ull + k;\n"
-        "  if (x == 42) return;\n",
+        ") {\n  unsigned long long state = n;\n"
+        "  for (unsigned long long k = 0; k < 1ull << 62; ++k) state = state * 25214903917 + k;\n"
+        "  if (state == 42) return;\n",
         1,
     )
     (tmp_path / "solution.cuh").write_text(text)
