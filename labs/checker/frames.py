@@ -1,4 +1,4 @@
-"""Clears a function's frame as it is entered.
+"""Clears what a function takes of the stack, as it takes it.
 
 The compiler initialises a variable where its declaration is reached (-ftrivial-auto-var-init), but
 a `switch` or a `goto` may enter its scope behind that. Then it would hold what an earlier call has
@@ -8,7 +8,6 @@ left there: a solution's own, of another run or another block, or the checker's.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 # Not a number as a float, and as a double: what g++ initialises with, as far as four bytes say it.
 PATTERN = -0x01010102
@@ -16,20 +15,18 @@ WORD_BYTES = 8
 MOST_UNROLLED = 16  # words
 
 
-def frame_bytes(lines: list[str]) -> Iterator[int]:
-    """The most that each function has below its return address, in their order."""
-    most = 0
-    for line in lines:
-        if found := re.fullmatch(r"\s*\.cfi_def_cfa_offset\s+(\d+)", line):
-            most = max(most, int(found[1]) - WORD_BYTES)
-        elif line.strip() == ".cfi_startproc":
-            most = 0
-        elif line.strip() == ".cfi_endproc":
-            yield most
+def taken(mnemonic: str, operands: list[str]) -> int:
+    """The bytes by which an instruction lowers the stack pointer without writing any."""
+    if operands[-1:] != ["%rsp"] or mnemonic not in ("subq", "addq"):
+        return 0
+    found = re.fullmatch(r"\$(-?\d+)", operands[0])
+    size = int(found[1]) if found else 0
+    return max(0, size if mnemonic == "subq" else -size)
 
 
 def clear(size: int) -> list[str]:
-    """Clears `size` bytes below the stack pointer. No register changes, nothing else is written."""
+    """Clears `size` bytes below the stack pointer. Flags change; no register does, nor other
+    memory."""
     words = -(-size // WORD_BYTES)
     if words <= MOST_UNROLLED:
         return [f"\tmovq\t${PATTERN}, {-WORD_BYTES * at}(%rsp)" for at in range(1, words + 1)]

@@ -4,19 +4,18 @@ The compiler reports each access that a solution's source makes, but trusts what
 an index beyond a local array, a pointer made of a number, a call through it. So what the compiler
 made is read here, instruction by instruction. Those that nobody needs for a kernel are refused. In
 front of each access outside of its function's own frame stands a call that has it checked, and
-around each function one that has its return address checked (emulator/guard.hpp); its frame is
-cleared before it begins. What is left cannot write to the checker, cannot jump into it, makes no
+around each function one that has its return address checked (emulator/guard.hpp). What it takes of
+the stack is cleared. What is left cannot write to the checker, cannot jump into it, makes no
 access that is not counted, and keeps nothing from one call to the next.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from .constants import ALIAS, data_after_labels
-from .frames import clear, frame_bytes
+from .frames import clear, taken
 from .instructions import (
     OF_OPERATORS,
     Memory,
@@ -117,7 +116,6 @@ class Rewriter:
         self._out: list[str] = []
         self._faults: dict[str, None] = {}
         self._ahead: list[str] = []  # this line and those after it
-        self._frames: Iterator[int] = iter(())  # bytes of those of the functions to come
         self.numbers: dict[str, list[str]] = {}  # that unit.cu hands over, as data
 
     def rewrite(self, text: str) -> str:
@@ -129,7 +127,6 @@ class Rewriter:
         self._mark_variables("begin")
         self._out.append("\t.text")
         lines = self._without_the_compilers(text.splitlines())
-        self._frames = frame_bytes(lines)
         for at, line in enumerate(lines):
             self._ahead = lines[at : at + MOST_AHEAD]
             self._line(line)
@@ -203,7 +200,7 @@ class Rewriter:
         self._known(name, rest)
         self._out.append(f"\t.{name}\t{rest}" if rest else f"\t.{name}")
         if name == "cfi_startproc":
-            self._out += [*ENTER, *clear(next(self._frames))]
+            self._out += ENTER
 
     def _known(self, name: str, rest: str) -> None:
         """What a directive says of the function that is being read, or of the kernels' handles."""
@@ -312,7 +309,7 @@ class Rewriter:
             self._fault(f"an instruction that the checker does not know: {text.expandtabs(1)}")
         elif memory and access.bytes > 0:
             self._access(memory[0], access.bytes, access.stores)
-        self._out.append(f"\t{text}")
+        self._out += [*clear(taken(mnemonic, operands)), f"\t{text}"]
         self._note_builtin(mnemonic, operands, memory)
 
     def _note_builtin(self, mnemonic: str, operands: list[str], memory: list[Memory]) -> None:

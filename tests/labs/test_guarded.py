@@ -94,14 +94,19 @@ def test_what_leaves_a_frame_is_checked(lines: list[str], guards: int) -> None:
     assert guards_in(function(*lines)) == guards
 
 
-def test_a_frame_is_cleared_as_it_is_entered() -> None:
-    """To its last byte, and no byte of the caller's."""
-    text = guarded(function() + function(".cfi_def_cfa_offset\t32", "nop"))[0]
-    first, second = text.split("call\tgpubench_guard_enter")[1:]
-    assert PATTERN_STORE not in first
-    assert re.findall(rf"{re.escape(PATTERN_STORE)}(\S*)\(%rsp\)", second) == ["-8", "-16", "-24"]
-    large = guarded(function(".cfi_def_cfa_offset\t4104", ".cfi_def_cfa_offset\t16"))[0]
-    assert "pushq\t%rdi\n\tleaq\t-4088(%rsp), %rdi\n1:" in large  # 8 + 4088 bytes
+@pytest.mark.parametrize("line", ["subq\t$24, %rsp", "addq\t$-24, %rsp"])
+def test_what_is_taken_of_the_stack_is_cleared(line: str) -> None:
+    """To its last byte, and no byte of what is there already; also where arguments are to go."""
+    text = guarded(function("pushq\t%rbx", line, "nop", "addq\t$24, %rsp", line))[0]
+    assert PATTERN_STORE not in text.split("pushq\t%rbx")[0]
+    offsets = re.findall(rf"{re.escape(PATTERN_STORE)}(\S*)\(%rsp\)", text)
+    assert offsets == 2 * ["-8", "-16", "-24"]
+
+
+def test_a_large_frame_is_cleared_in_a_loop() -> None:
+    text = guarded(function("subq\t$4096, %rsp"))[0]
+    assert "pushq\t%rdi\n\tleaq\t-4088(%rsp), %rdi\n1:" in text  # all but what was pushed
+    assert "popq\t%rdi\n\t" + PATTERN_STORE + "-8(%rsp)\n\tsubq\t$4096, %rsp" in text
 
 
 CONSTANTS = (
