@@ -131,8 +131,8 @@ void free_tensor_memory(unsigned address, unsigned columns, CtaGroup group) noex
 void multiply_to_tensor_memory(TensorProduct mine) noexcept {
   running_block->tensor_memory().multiply(mine, __builtin_return_address(0));
 }
-void copy_to_tensor_memory(unsigned address, std::uint64_t descriptor) noexcept {
-  running_block->tensor_memory().copy(address, descriptor, __builtin_return_address(0));
+void copy_to_tensor_memory(unsigned address, std::uint64_t descriptor, CtaGroup group) noexcept {
+  running_block->tensor_memory().copy(address, descriptor, group, __builtin_return_address(0));
 }
 void commit_tensor_products(void* barrier, CtaGroup group) noexcept {
   running_block->tensor_memory().commit(barrier, group, __builtin_return_address(0));

@@ -48,7 +48,7 @@ class TensorMemory final : public WarpWork {
   void commit(void* barrier, CtaGroup group, const void* code);
   // To the mbarriers at that place in blocks of the pair, a bit of `ranks` each.
   void commit_to(std::uint16_t ranks, void* barrier, const void* code);
-  void copy(unsigned address, std::uint64_t descriptor, const void* code);
+  void copy(unsigned address, std::uint64_t descriptor, CtaGroup group, const void* code);
   void load(void* to, unsigned address, const void* code);
   void wait(const void* code);
 
@@ -107,14 +107,17 @@ class TensorMemory final : public WarpWork {
   // Pieces of a matrix in the shared memory of that block, by a descriptor of this one.
   std::vector<const std::byte*> pieces(TensorMemory& in, std::uint64_t descriptor, unsigned count,
                                        const char* by, const void* code, unsigned in_row = 2);
-  void note_read_by_pair(std::uint64_t address, const void* code);
-  void require_even_block(const void* code);
+  void note_read_by_pair(std::uint64_t address, const char* by, const void* code);
+  void require_even_block(const char* what, const void* code);
   void require_place(const TensorMemory& in, unsigned first, unsigned count, bool adds,
                      const void* code);
   void write_columns(TensorMemory& in, unsigned first, unsigned count);
   bool is_issuer() const;
-  std::vector<double> scales(Tensor type, unsigned address, unsigned byte, unsigned count,
-                             const void* code);
+  // Those that the Tensor Cores of that block take from its own tensor memory.
+  std::vector<double> scales(const TensorMemory& in, Tensor type, unsigned address, unsigned byte,
+                             unsigned count, const void* code);
+  // The blocks of an instruction: this one, or both of its pair.
+  std::vector<TensorMemory*> blocks_of(CtaGroup group);
   const void* code_of_warp() const { return block_.lanes().current_lane().waiting_at; }
 
   Block& block_;

@@ -7,44 +7,50 @@
 
 namespace gpubench::model {
 
-// tcgen05.cp of 32x128b.warpx4.
-void TensorMemory::copy(unsigned address, std::uint64_t descriptor, const void* code) {
+// tcgen05.cp of 32x128b.warpx4. In a pair each block gets what it has itself at that place.
+void TensorMemory::copy(unsigned address, std::uint64_t descriptor, CtaGroup group,
+                        const void* code) {
   const HostCode host;
-  require_group(CtaGroup::one, "tcgen05.cp", code);
+  require_group(group, "tcgen05.cp", code);
   constexpr unsigned count = 4, words = 4, quarter = warp_lanes;
   const unsigned first = address & 0xffff;
   if (address >> 16 != 0) block_.fault("tcgen05.cp to a lane that is not the first,", code);
-  if (!is_allocated(first, count)) {
-    block_.fault(
-        "tcgen05.cp to columns that are not allocated, from " + std::to_string(first) + " on,",
-        code);
-  }
+  if (group == CtaGroup::pair) require_even_block("tcgen05.cp", code);
   require_one_issuer(code);
-  require_known_done(*this, first, count, scale_copy, code);
-  const auto from = pieces(*this, descriptor, quarter, "tcgen05.cp", code, 1);
-  write_columns(*this, first, count);
-  for (unsigned lane = 0; lane < rows; ++lane) {
-    std::memcpy(&words_[std::size_t{lane} * columns + first], from[lane % quarter],
-                words * sizeof words_[0]);
+  for (TensorMemory* const in : blocks_of(group)) {
+    if (!in->is_allocated(first, count)) {
+      block_.fault("tcgen05.cp to columns that are not allocated, from " + std::to_string(first) +
+                       " on" + in->whose(*this) + ",",
+                   code);
+    }
+    require_known_done(*in, first, count, scale_copy, code);
+    const auto from = pieces(*in, descriptor, quarter, "tcgen05.cp", code, 1);
+    write_columns(*in, first, count);
+    for (unsigned lane = 0; lane < rows; ++lane) {
+      std::memcpy(&in->words_[std::size_t{lane} * columns + first], from[lane % quarter],
+                  words * sizeof words_[0]);
+    }
   }
 }
 
 // For so many rows or columns; none for a type without scales.
-std::vector<double> TensorMemory::scales(Tensor type, unsigned address, unsigned byte,
-                                         unsigned count, const void* code) {
+std::vector<double> TensorMemory::scales(const TensorMemory& in, Tensor type, unsigned address,
+                                         unsigned byte, unsigned count, const void* code) {
   const unsigned together = scaled_together(type);
   if (together == 0) return {};
   const unsigned first = address & 0xffff, held = (count + warp_lanes - 1) / warp_lanes;
-  if (address >> 16 != 0 || !is_allocated(first, held)) {
+  if (address >> 16 != 0 || !in.is_allocated(first, held)) {
     block_.fault("tcgen05.mma by scales in columns that are not allocated, from " +
-                     std::to_string(first) + " on,",
+                     std::to_string(first) + " on" + in.whose(*this) + ",",
                  code);
   }
   const unsigned warp = block_.lanes().current_warp();
   const unsigned cores = arrivals_.tensor_cores_of(warp);
   for (unsigned c = first; c < first + held; ++c) {
-    const auto what = [&] { return "tcgen05.mma by scales in column " + std::to_string(c); };
-    const Column& column = columns_[c];
+    const auto what = [&] {
+      return "tcgen05.mma by scales in column " + std::to_string(c) + in.whose(*this);
+    };
+    const Column& column = in.columns_[c];
     if (!column.is_written) block_.fault(what() + ", which nobody has written,", code);
     if (!block_.is_traced() || column.writer == cores) continue;
     if (!is_known_written(column, arrivals_.known_to(warp))) {
@@ -56,7 +62,7 @@ std::vector<double> TensorMemory::scales(Tensor type, unsigned address, unsigned
   for (unsigned row = 0; row < count; ++row) {
     const std::size_t at = row % warp_lanes * std::size_t{columns} + first + row / warp_lanes;
     for (unsigned block = 0; block < blocks; ++block) {
-      values.push_back(scale_value(type, words_[at] >> 8 * (byte + block) & 0xff));
+      values.push_back(scale_value(type, in.words_[at] >> 8 * (byte + block) & 0xff));
     }
   }
   return values;

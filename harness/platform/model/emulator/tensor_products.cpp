@@ -1,6 +1,5 @@
 // The products of tcgen05.mma: which they are, what they read and write, and the commits behind
 // them.
-#include <array>
 #include <bit>
 #include <optional>
 
@@ -69,13 +68,17 @@ void TensorMemory::require_one_issuer(const void* code) {
 
 // The PTX ISA has a thread of either block ask; every kernel that is known has one of the even
 // block do so, and what the odd one's descriptors would mean is not said.
-void TensorMemory::require_even_block(const void* code) {
+void TensorMemory::require_even_block(const char* what, const void* code) {
   if (block_.cluster().number % 2 != 0) {
-    block_.fault("tcgen05.mma of cta_group::2 by the odd block of its pair,", code);
+    block_.fault(std::string(what) + " of cta_group::2 by the odd block of its pair,", code);
   }
   if (!peer_->block_.lanes().has_live_lanes()) {
-    block_.fault("tcgen05.mma of cta_group::2 whose other block has ended,", code);
+    block_.fault(std::string(what) + " of cta_group::2 whose other block has ended,", code);
   }
+}
+
+std::vector<TensorMemory*> TensorMemory::blocks_of(CtaGroup group) {
+  return group == CtaGroup::pair ? std::vector{this, peer_} : std::vector{this};
 }
 
 const char* TensorMemory::whose(const TensorMemory& asks) const {
@@ -115,8 +118,9 @@ std::vector<const std::byte*> TensorMemory::pieces(TensorMemory& in, std::uint64
   }
   // The same place there, where dynamic shared memory begins at the same of 1024 bytes.
   const std::uint64_t away = in.block_.shared().dynamic_begin() - block_.shared().dynamic_begin();
-  auto found = pieces_of(block_, {matrix, false, 0, count, in_row}, by, code,
-                         [&](std::uint64_t address) { note_read_by_pair(address + away, code); });
+  auto found =
+      pieces_of(block_, {matrix, false, 0, count, in_row}, by, code,
+                [&](std::uint64_t address) { note_read_by_pair(address + away, by, code); });
   for (const std::byte*& piece : found) {
     piece = reinterpret_cast<const std::byte*>(reinterpret_cast<std::uint64_t>(piece) + away);
   }
@@ -124,16 +128,16 @@ std::vector<const std::byte*> TensorMemory::pieces(TensorMemory& in, std::uint64
 }
 
 // The current thread has the Tensor Cores read 16 bytes of the other block's shared memory.
-void TensorMemory::note_read_by_pair(std::uint64_t address, const void* code) {
+void TensorMemory::note_read_by_pair(std::uint64_t address, const char* by, const void* code) {
   Block& there = peer_->block_;
   const std::uint64_t word = there.shared().offset_of(address) / 4;
   if (there.recorder().checker().is_under_way(word)) {
     AsyncCopy& copy = there.copies()[there.copies().into_word(word)];
     if (!copy.is_seen_in_pair(block_.lanes().current())) {
-      block_.fault(
-          "tcgen05.mma of what an asynchronous copy brings to the other block of the pair, which"
-          " this thread has not waited for,",
-          code);
+      block_.fault(std::string(by) +
+                       " of what an asynchronous copy brings to the other block of the pair, which"
+                       " this thread has not waited for,",
+                   code);
     }
     peer_->reads_.note_in(copy, arrivals_.tensor_cores_of(block_.lanes().current_warp()));
     return;
@@ -157,7 +161,8 @@ void TensorMemory::multiply(const TensorProduct& mine, const void* code) {
   const HostCode host;
   require_group(mine.group, "tcgen05.mma", code);
   const bool is_pair = mine.group == CtaGroup::pair;
-  const unsigned blocks = is_pair ? 2 : 1;
+  const std::vector<TensorMemory*> in = blocks_of(mine.group);
+  const auto blocks = static_cast<unsigned>(in.size());
   const unsigned count = (mine.instruction >> 17 & 0x3f) * 8;
   const unsigned of_a = (mine.instruction >> 24 & 0x1f) * 16;
   // Products of half as many rows exist too, with another layout in tensor memory.
@@ -167,32 +172,32 @@ void TensorMemory::multiply(const TensorProduct& mine, const void* code) {
                  code);
   }
   const std::optional<Tensor> type = factors_of(mine.type, mine.instruction);
-  if (!type || (is_pair && scaled_together(*type) > 0)) {
+  if (!type) {
     block_.fault(
         "tcgen05.mma by an instruction descriptor that the model does not know for its kind,",
         code);
   }
   const unsigned first = mine.d & 0xffff;
   if (mine.d >> 16 != 0) block_.fault("tcgen05.mma to a lane that is not the first,", code);
-  if (is_pair) require_even_block(code);
+  if (is_pair) require_even_block("tcgen05.mma", code);
   require_one_issuer(code);
-  const std::array<TensorMemory*, 2> both = {this, peer_};
-  const std::span in(both.data(), blocks);
-  std::array<std::vector<const std::byte*>, 2> a;
+  std::vector<std::vector<const std::byte*>> a;
+  std::vector<std::vector<double>> scales_a, scales_b;
   std::vector<const std::byte*> b;
-  for (unsigned i = 0; i < blocks; ++i) {
-    require_place(*in[i], first, count, mine.adds, code);
-    a[i] = pieces(*in[i], mine.a, rows, "tcgen05.mma", code);
-    const auto columns_there = pieces(*in[i], mine.b, count / blocks, "tcgen05.mma", code);
+  for (TensorMemory* const block : in) {
+    require_place(*block, first, count, mine.adds, code);
+    a.push_back(pieces(*block, mine.a, rows, "tcgen05.mma", code));
+    const auto columns_there = pieces(*block, mine.b, count / blocks, "tcgen05.mma", code);
     b.insert(b.end(), columns_there.begin(), columns_there.end());
+    const unsigned byte_a = mine.instruction >> 29 & 3, byte_b = mine.instruction >> 4 & 3;
+    scales_a.push_back(scales(*block, *type, mine.scales_a, byte_a, rows, code));
+    scales_b.push_back(scales(*block, *type, mine.scales_b, byte_b, count, code));
   }
-  const auto scales_a = scales(*type, mine.scales_a, mine.instruction >> 29 & 3, rows, code);
-  const auto scales_b = scales(*type, mine.scales_b, mine.instruction >> 4 & 3, count, code);
   ++block_.result().warp_operations[static_cast<std::size_t>(WarpOperation::matrices)];
   for (unsigned i = 0; i < blocks; ++i) {
     write_columns(*in[i], first, count);
-    multiply_rows(*type, {a[i], b, count, false, scales_a, scales_b}, rows, &in[i]->words_[first],
-                  columns, mine.adds);
+    multiply_rows(*type, {a[i], b, count, false, scales_a[i], scales_b[i]}, rows,
+                  &in[i]->words_[first], columns, mine.adds);
     // Each SM's Tensor Cores make their own rows.
     in[i]->block_.result().warpgroup_flops[static_cast<std::size_t>(*type)] +=
         std::uint64_t{2} * rows * count * depth_of(*type);

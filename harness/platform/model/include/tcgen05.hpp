@@ -31,7 +31,8 @@ void commit_tensor_products(void* barrier, CtaGroup group = CtaGroup::one) noexc
 // To the mbarriers at that place in the blocks of `ranks`, a bit each.
 void commit_pair_products(void* barrier, std::uint16_t ranks) noexcept;
 // 32 rows of 16 bytes, to four columns of each quarter of the lanes.
-void copy_to_tensor_memory(unsigned address, std::uint64_t descriptor) noexcept;
+void copy_to_tensor_memory(unsigned address, std::uint64_t descriptor,
+                           CtaGroup group = CtaGroup::one) noexcept;
 // 32 columns, which are there once they have been waited for.
 void load_tensor_memory(void* to, unsigned address) noexcept;
 void wait_for_tensor_memory() noexcept;

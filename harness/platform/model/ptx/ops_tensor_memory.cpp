@@ -165,11 +165,12 @@ void multiply_scaled(Warp& w, const Op& op, Mask mask) {
 void copy(Warp& w, const Op& op, Mask mask) {
   const Extra& e = *op.extra;
   const unsigned lane = only_lane(mask);
-  w.block.tensors.require_group(1);
+  w.block.tensors.require_group(e.group);
   const auto to = static_cast<std::uint32_t>(value_of(w, e.sources[0], lane) +
                                              static_cast<std::uint64_t>(e.barrier_offset));
   if (to >> 16 != 0) throw Fault{"tcgen05.cp to a lane that is not the first", 0};
-  w.block.tensors.copy(w.number * lanes + lane, {to, value_of(w, e.sources[1], lane)});
+  w.block.tensors.copy(w.number * lanes + lane,
+                       {to, value_of(w, e.sources[1], lane), e.group == 2});
 }
 
 void commit(Warp& w, const Op& op, Mask mask) {
@@ -228,13 +229,13 @@ void nothing(Warp&, const Op&, Mask) {}
 
 // --- builders ---
 
-// "tcgen05.mma.cta_group::1.KIND.block_scale.VECTOR [d], a, b, descriptor, [scales of a], [of b],
-// p"
+// "tcgen05.mma.GROUP.KIND.block_scale.VECTOR [d], a, b, descriptor, [scales of a], [of b], p"
 void build_scaled_multiply(Builder& b) {
   const Instruction& i = b.instruction();
   Extra& extra = b.extra();
+  extra.group = group_of(b);
   const auto* const kind = std::ranges::find_if(scaled_kinds, [&](const ScaledKind& k) {
-    return is(i, {"tcgen05", "mma", "cta_group::1", k.name, "block_scale", k.vector});
+    return is(i, {"tcgen05", "mma", i.parts[2], k.name, "block_scale", k.vector});
   });
   if (kind == std::end(scaled_kinds) || b.operand_count() != 7) b.unknown();
   extra.rows = static_cast<unsigned>(kind - std::begin(scaled_kinds));
@@ -312,6 +313,16 @@ void build_commit(Builder& b) {
   build_with_address(b, &commit, extra);
 }
 
+void build_copy(Builder& b) {
+  const Instruction& i = b.instruction();
+  Extra& extra = b.extra();
+  extra.group = group_of(b);
+  if (!is(i, {"tcgen05", "cp", i.parts[2], "32x128b", "warpx4"})) b.unknown();
+  extra.sources = {b.address(b.operand(0), Space::shared, extra.barrier_offset),
+                   b.source(b.operand(1), 8)};
+  add(b, &copy, extra);
+}
+
 void build(Builder& b) {
   const Instruction& i = b.instruction();
   Extra& extra = b.extra();
@@ -323,10 +334,8 @@ void build(Builder& b) {
     add(b, &wait_for_loads, extra);
   } else if (what == "fence::before_thread_sync" || what == "fence::after_thread_sync") {
     add(b, &nothing, extra);  // all is in order here
-  } else if (is(i, {"tcgen05", "cp", "cta_group::1", "32x128b", "warpx4"})) {
-    extra.sources = {b.address(b.operand(0), Space::shared, extra.barrier_offset),
-                     b.source(b.operand(1), 8)};
-    add(b, &copy, extra);
+  } else if (what == "cp") {
+    build_copy(b);
   } else {
     build_allocation(b);
   }

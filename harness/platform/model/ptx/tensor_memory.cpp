@@ -168,7 +168,8 @@ void TensorUnit::carry_out(const Step& step) {
     case What::commit:
       return arrive(step);
     case What::copy:
-      return carry_out(step.copy);
+      for (TensorUnit* const unit : units(step.copy.is_pairs)) unit->receive(step.copy);
+      return;
     case What::product:
       return step.product.scaled_bits > 0 ? compute_scaled(step.product) : compute(step.product);
   }
@@ -197,20 +198,20 @@ std::vector<double> TensorUnit::read(Type type, std::uint64_t descriptor, unsign
 }
 
 void TensorUnit::compute(const Product& p) {
-  const unsigned blocks = p.is_pairs ? 2 : 1, depth = k_bytes / bytes_of(p.type);
-  const unsigned columns_per_block = p.columns / blocks;
-  TensorUnit* const units[] = {this, p.is_pairs ? peer() : nullptr};
+  const std::vector<TensorUnit*> in = units(p.is_pairs);
+  const auto blocks = static_cast<unsigned>(in.size());
+  const unsigned columns_per_block = p.columns / blocks, depth = k_bytes / bytes_of(p.type);
   std::vector<double> b(std::size_t{p.columns} * depth);
   for (unsigned i = 0; i < blocks; ++i) {
-    const std::vector<double> part = units[i]->read(p.type, p.b, columns_per_block);
+    const std::vector<double> part = in[i]->read(p.type, p.b, columns_per_block);
     for (unsigned column = 0; column < columns_per_block; ++column) {
       for (unsigned k = 0; k < depth; ++k) {
         b[k * p.columns + i * columns_per_block + column] = part[column * depth + k];
       }
     }
   }
-  for (unsigned i = 0; i < blocks; ++i) {
-    units[i]->add_and_store(p, units[i]->read(p.type, p.a, rows), b, depth);
+  for (TensorUnit* const unit : in) {
+    unit->add_and_store(p, unit->read(p.type, p.a, rows), b, depth);
   }
 }
 

@@ -62,10 +62,12 @@ class TensorUnit {
     std::uint32_t scales_a = 0, scales_b = 0;
     unsigned byte_a = 0, byte_b = 0;
   };
-  // 32 rows of 16 bytes that go to four columns of each quarter of the lanes.
+  // 32 rows of 16 bytes that go to four columns of each quarter of the lanes. In a pair each block
+  // gets what it has itself at that place.
   struct Copy {
     std::uint32_t to = 0;
     std::uint64_t from = 0;  // a descriptor
+    bool is_pairs = false;
   };
   void multiply(unsigned thread, const Product& product);
   void copy(unsigned thread, const Copy& copy);
@@ -90,13 +92,17 @@ class TensorUnit {
   void carry_out(const Step& step);
   void compute(const Product& product);
   void compute_scaled(const Product& product);
-  void carry_out(const Copy& copy);
+  void receive(const Copy& copy);
   void add_and_store(const Product& product, const std::vector<double>& a,
                      const std::vector<double>& b, unsigned depth);
-  std::vector<double> scaled(const Product& product, bool is_b) const;
+  // a, or b, whose columns each of `owners` has its share of; with the scales that this block has.
+  std::vector<double> scaled(const Product& product, bool is_b,
+                             const std::vector<TensorUnit*>& owners) const;
   std::vector<double> read(Type type, std::uint64_t descriptor, unsigned count) const;
   // The unit of the other block of the pair; nullptr: this one is in no pair.
   TensorUnit* peer() const;
+  // This unit, or those of both blocks of the pair whose even block it is of.
+  std::vector<TensorUnit*> units(bool of_pair);
   void require_pair(const char* what) const;
   void arrive(const Step& commit);
 

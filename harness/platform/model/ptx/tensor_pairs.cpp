@@ -11,6 +11,10 @@ TensorUnit* TensorUnit::peer() const {
   return is_paired ? &block_.cluster.block(block_.ordinal ^ 1).tensors : nullptr;
 }
 
+std::vector<TensorUnit*> TensorUnit::units(bool of_pair) {
+  return of_pair ? std::vector{this, peer()} : std::vector{this};
+}
+
 void TensorUnit::require_group(unsigned group) {
   const TensorUnit* const other = peer();
   if (group == 2 && other == nullptr) {
