@@ -49,5 +49,9 @@ GPU_BENCHMARK_OF_TYPE(compute_peak, tcgen05, rows::scaled_tcgen05_row<T>)
     ->Axis("dtype", type<Mxfp8>("mxfp8"), type<Nvfp4>("nvfp4"))
     ->In(Suite::full)
     ->ForRoofs();
+GPU_BENCHMARK_OF_TYPE(compute_peak, tcgen05_pair, rows::scaled_tcgen05_pair_row<T>)
+    ->Axis("dtype", type<Mxfp8>("mxfp8"), type<Nvfp4>("nvfp4"))
+    ->In(Suite::full)
+    ->ForRoofs();
 
 }  // namespace

@@ -26,18 +26,24 @@ constexpr double scaled_tcgen05_flops_per_block =
 inline constexpr unsigned copy_bytes = 512, copied_vectors = 128, copied_columns = 4;
 inline constexpr unsigned scales_of_a = scaled_columns,  // columns of tensor memory
     scales_of_b = scales_of_a + 2 * copied_columns;
-// In shared memory: a, b, a's scales, b's.
-inline constexpr unsigned scaled_b_bytes = scaled_columns * 32;
-inline constexpr unsigned scaled_shared_bytes = tcgen05_a_bytes + scaled_b_bytes + 6 * copy_bytes;
 
+// What a product takes of each of its `blocks`, which are one or a pair: 128 rows of a, its share
+// of b's columns, the scales of these rows, and those of all columns of b. It lies in shared memory
+// in this order.
+template <unsigned blocks>
 struct ScaledShared {
-  unsigned char *a, *b, *scales_a, *scales_b;
+  static constexpr unsigned b_columns = scaled_columns / blocks, b_bytes = b_columns * 32;
+  static constexpr unsigned bytes = tcgen05_a_bytes + b_bytes + 6 * copy_bytes;
+  unsigned char *a, *b, *scales_a, *scales_b, *end;
+
+  __device__ ScaledShared()
+      : a(static_cast<unsigned char*>(dynamic_shared())),
+        b(a + tcgen05_a_bytes),
+        scales_a(b + b_bytes),
+        scales_b(scales_a + 2 * copy_bytes),
+        end(a + bytes) {}
 };
-__device__ inline ScaledShared scaled_shared() {
-  auto* const a = static_cast<unsigned char*>(dynamic_shared());
-  unsigned char* const b = a + tcgen05_a_bytes;
-  return {a, b, b + scaled_b_bytes, b + scaled_b_bytes + 2 * copy_bytes};
-}
+inline constexpr unsigned scaled_shared_bytes = ScaledShared<1>::bytes;
 
 template <class Type>
 __device__ inline void store_elements(unsigned char* tile, unsigned at, unsigned vector) {
@@ -61,72 +67,68 @@ __device__ inline void store_scales(unsigned char* scales, unsigned copies, unsi
   *reinterpret_cast<unsigned*>(scales + place) = packed_scales<Type>(vector, 0);
   *reinterpret_cast<unsigned*>(more + place) = packed_scales<Type>(vector, 4);
 }
-template <class Type>
-__device__ inline void store_scaled(const ScaledShared& to) {
+// `rank`: of this block among those of the product.
+template <class Type, unsigned blocks>
+__device__ inline void store_scaled(const ScaledShared<blocks>& to, unsigned rank) {
+  constexpr unsigned columns = ScaledShared<blocks>::b_columns;
   for (unsigned at = threadIdx.x; at < 2 * copied_vectors; at += matrix_threads) {
     if (at < tcgen05_rows) {
-      store_elements<Type>(to.a, at, at);
-      store_scales<Type>(to.scales_a, 1, at, at);
+      const unsigned row = rank * tcgen05_rows + at;
+      store_elements<Type>(to.a, at, row);
+      store_scales<Type>(to.scales_a, 1, at, row);
     }
-    if (at < scaled_columns) store_elements<Type>(to.b, at, column_vector(0, at));
+    if (at < columns) store_elements<Type>(to.b, at, column_vector(0, rank * columns + at));
     store_scales<Type>(to.scales_b, 2, at, column_vector(0, at));
   }
 }
 
-// One thread.
-template <class Type>
-__device__ inline void multiply_scaled(const ScaledShared& from, unsigned d, Mbarrier* done) {
-  using gpubench::Swizzle;
-#pragma unroll
-  for (unsigned copy = 0; copy < 2; ++copy) {
-    const auto place = place_in_shared(from.scales_a + copy * copy_bytes);
-    tcgen05_copy_scales(d + scales_of_a + copy * copied_columns,
-                        gpubench::tcgen05_matrix(place, 16, 128, Swizzle::none));
+// What one thread asks for, here of its block alone.
+struct ByOneBlock {
+  __device__ static void copy(unsigned to, std::uint64_t from) { tcgen05_copy_scales(to, from); }
+  template <gpubench::Tcgen05Type type, class... Operands>
+  __device__ static void multiply(Operands... operands) {
+    tcgen05_mma_scaled<type>(operands...);
   }
+};
+
+// One thread copies `count` times.
+template <class By>
+__device__ inline void copy_scales(unsigned to, const unsigned char* from, unsigned count) {
 #pragma unroll
-  for (unsigned copy = 0; copy < 4; ++copy) {
-    const auto place = place_in_shared(from.scales_b + copy * copy_bytes);
-    tcgen05_copy_scales(d + scales_of_b + copy * copied_columns,
-                        gpubench::tcgen05_matrix(place, 16, 128, Swizzle::none));
+  for (unsigned copy = 0; copy < count; ++copy) {
+    By::copy(to + copy * copied_columns,
+             gpubench::tcgen05_matrix(place_in_shared(from + copy * copy_bytes), 16, 128,
+                                      gpubench::Swizzle::none));
   }
+}
+// And asks for so many products.
+template <class Type, class By, unsigned rounds, unsigned blocks>
+__device__ inline void multiply_scaled(const ScaledShared<blocks>& from, unsigned d) {
+  copy_scales<By>(d + scales_of_a, from.scales_a, 2);
+  copy_scales<By>(d + scales_of_b, from.scales_b, 4);
   // A row's two pieces of 16 bytes are 128 apart, eight rows 256 (tile_offset()).
-  const std::uint64_t a = gpubench::tcgen05_matrix(place_in_shared(from.a), 128, 256,
-                                                   Swizzle::none),
-                      b = gpubench::tcgen05_matrix(place_in_shared(from.b), 128, 256,
-                                                   Swizzle::none);
+  const auto matrix = [](const unsigned char* tile) {
+    return gpubench::tcgen05_matrix(place_in_shared(tile), 128, 256, gpubench::Swizzle::none);
+  };
+  const std::uint64_t a = matrix(from.a), b = matrix(from.b);
   constexpr auto type = scaled_tcgen05_type<Type>;
 #pragma unroll 1
-  for (unsigned round = 0; round < scaled_tcgen05_rounds; round += 16) {
+  for (unsigned round = 0; round < rounds; round += 16) {
 #pragma unroll
     for (unsigned unrolled = 0; unrolled < 16; ++unrolled) {
       const unsigned of_a = first_of_a<Type>(unrolled), of_b = first_of_b<Type>(unrolled);
       const std::uint32_t product = gpubench::tcgen05_scaled_instruction(
-          type, tcgen05_rows, scaled_columns, of_a % 4, of_b % 4);
-      tcgen05_mma_scaled<type>(d, a, b, product, d + scales_of_a + of_a / 4 * copied_columns,
-                               d + scales_of_b + of_b / 4 * 2 * copied_columns,
-                               round + unrolled > 0);
+          type, blocks * tcgen05_rows, scaled_columns, of_a % 4, of_b % 4);
+      By::template multiply<type>(d, a, b, product, d + scales_of_a + of_a / 4 * copied_columns,
+                                  d + scales_of_b + of_b / 4 * 2 * copied_columns,
+                                  round + unrolled > 0);
     }
   }
-  tcgen05_commit(done);
 }
 
-template <class Type>
-__global__ void __launch_bounds__(matrix_threads) scaled_tcgen05(double* out) {
-  __shared__ unsigned place;
-  __shared__ Mbarrier done;
-  const ScaledShared shared = scaled_shared();
-  store_scaled<Type>(shared);
-  tcgen05_stored();
-  if (threadIdx.x < warp) tcgen05_alloc<tcgen05_columns>(&place);
-  if (threadIdx.x == 0) mbarrier_init(&done);
-  tcgen05_fence_before_sync();
-  __syncthreads();
-  tcgen05_fence_after_sync();
-  const unsigned d = place;
-  if (threadIdx.x == 0) multiply_scaled<Type>(shared, d, &done);
-  __syncwarp();
-  mbarrier_wait(&done, 0);  // meanwhile another block's products fill the unit
-  tcgen05_fence_after_sync();
+// A thread adds up the sums of its row of the block, which begin at column `d`, each with its
+// weight.
+__device__ inline double sum_of_scaled_row(unsigned d) {
   long long sum = 0;
 #pragma unroll 1
   for (unsigned column = 0; column < scaled_columns; column += warp) {
@@ -138,23 +140,47 @@ __global__ void __launch_bounds__(matrix_threads) scaled_tcgen05(double* out) {
       sum += static_cast<int>(weight_of(column + i)) * static_cast<int>(held[i] * 16);
     }
   }
-  out[blockIdx.x * std::size_t{matrix_threads} + threadIdx.x] = static_cast<double>(sum) / 16;
+  return static_cast<double>(sum) / 16;
+}
+
+template <class Type>
+__global__ void __launch_bounds__(matrix_threads) scaled_tcgen05(double* out) {
+  __shared__ unsigned place;
+  __shared__ Mbarrier done;
+  const ScaledShared<1> shared;
+  store_scaled<Type>(shared, 0);
+  tcgen05_stored();
+  if (threadIdx.x < warp) tcgen05_alloc<tcgen05_columns>(&place);
+  if (threadIdx.x == 0) mbarrier_init(&done);
+  tcgen05_fence_before_sync();
+  __syncthreads();
+  tcgen05_fence_after_sync();
+  const unsigned d = place;
+  if (threadIdx.x == 0) {
+    multiply_scaled<Type, ByOneBlock, scaled_tcgen05_rounds>(shared, d);
+    tcgen05_commit(&done);
+  }
+  __syncwarp();
+  mbarrier_wait(&done, 0);  // meanwhile another block's products fill the unit
+  tcgen05_fence_after_sync();
+  out[blockIdx.x * std::size_t{matrix_threads} + threadIdx.x] = sum_of_scaled_row(d);
   tcgen05_fence_before_sync();
   __syncthreads();
   tcgen05_fence_after_sync();
   if (threadIdx.x < warp) tcgen05_dealloc<tcgen05_columns>(d);
 }
 
-// What thread i leaves: of one row of sums. Every sum on the way is exact.
-template <class Type>
+// What thread i leaves: of one row of sums, of which a product has `rows`. Every sum on the way is
+// exact.
+template <class Type, unsigned rows = tcgen05_rows, unsigned rounds = scaled_tcgen05_rounds>
 struct ExpectedScaledRows {
   __host__ __device__ double operator()(std::size_t i) const {
-    const auto row = static_cast<unsigned>(i % matrix_threads);
+    const auto row = static_cast<unsigned>(i % rows);
     double total = 0;
     for (unsigned column = 0; column < scaled_columns; ++column) {
       total += weight_of(column) * scaled_product<Type>(row, column_vector(0, column));
     }
-    return total / 16 * (scaled_tcgen05_rounds / scaled_steps<Type>);
+    return total / 16 * (rounds / scaled_steps<Type>);
   }
 };
 

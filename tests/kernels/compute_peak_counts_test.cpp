@@ -53,6 +53,14 @@ class ComputePeakBlackwellCounts : OnDevice, public ComputePeakRuns {
     EXPECT_EQ(emulator.runs().back().profile.tensor_columns, tcgen05_columns);
   }
   template <class Type>
+  void expect_scaled_tcgen05_pair(Tensor type) {
+    scaled_tcgen05_pair_of<Type>();
+    EXPECT_EQ(counts().warpgroup_flops[static_cast<std::size_t>(type)],
+              2 * scaled_pair_flops_per_block<Type>);
+    EXPECT_EQ(counts().at(model::WarpOperation::matrices), scaled_pair_rounds);
+    EXPECT_EQ(emulator.runs().back().profile.tensor_columns, tcgen05_columns);
+  }
+  template <class Type>
   void expect_tcgen05(Tensor type) {
     tcgen05_of<Type>();
     EXPECT_EQ(counts().warpgroup_flops[static_cast<std::size_t>(type)],
@@ -132,6 +140,12 @@ TEST_F(ComputePeakBlackwellCounts, ProductsWithScalesInTensorMemoryCountAsTheirT
   ASSERT_EQ(why_no_tcgen05(), "");
   expect_scaled_tcgen05<Mxfp8>(Tensor::mxfp8);
   expect_scaled_tcgen05<Nvfp4>(Tensor::nvfp4);
+}
+
+TEST_F(ComputePeakBlackwellCounts, ProductsOfPairsWithScalesInTensorMemoryCountAsTheirType) {
+  ASSERT_EQ(why_no_tcgen05(), "");
+  expect_scaled_tcgen05_pair<Mxfp8>(Tensor::mxfp8);
+  expect_scaled_tcgen05_pair<Nvfp4>(Tensor::nvfp4);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "kernels/compute_peak.cuh"
 #include "kernels/compute_peak/scaled_mma.cuh"
 #include "kernels/compute_peak/scaled_tcgen05.cuh"
+#include "kernels/compute_peak/scaled_tcgen05_pair.cuh"
 #include "kernels/compute_peak/tcgen05.cuh"
 #include "kernels/compute_peak/tcgen05_pair.cuh"
 #include "tests/kernels/kernel_test.hpp"
@@ -66,6 +67,14 @@ class ComputePeakRuns : public KernelTest {
     launch_cluster(compute_peak::tcgen05_pair<Type>, 2, 2, matrix_threads, pair_shared_bytes,
                    nullptr, out.data());
     expect_elements(out, ExpectedPairRows<Type>{});
+  }
+  template <class Type>
+  void scaled_tcgen05_pair_of() {
+    using namespace compute_peak;
+    const auto out = output<double>(2 * matrix_threads);
+    launch_cluster(compute_peak::scaled_tcgen05_pair<Type>, 2, 2, matrix_threads,
+                   scaled_pair_shared_bytes, nullptr, out.data());
+    expect_elements(out, ExpectedScaledPairRows<Type>{});
   }
 };
 

@@ -123,6 +123,12 @@ TEST_F(ComputePeakKernels, ProductsWithScalesInTensorMemory) {
   scaled_tcgen05_of<Nvfp4>();
 }
 
+TEST_F(ComputePeakKernels, ProductsOfPairsWithScalesInTensorMemory) {
+  if (const std::string why = why_no_tcgen05(); !why.empty()) GTEST_SKIP() << why;
+  scaled_tcgen05_pair_of<Mxfp8>();
+  scaled_tcgen05_pair_of<Nvfp4>();
+}
+
 TEST_F(ComputePeakKernels, ProductsOfIntegersInTensorMemory) {
   if (const std::string why = why_no_tcgen05(true); !why.empty()) GTEST_SKIP() << why;
   tcgen05_of<Int8>();

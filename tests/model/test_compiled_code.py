@@ -122,26 +122,31 @@ def test_one_thread_asks_for_products_in_tensor_memory(tmp_path: Path, architect
         assert not counts.keys() & {"LDL", "STL", "HMMA", "IMMA", "DFMA"}, (dtype, counts)
 
 
-@pytest.mark.parametrize("architecture", ["sm_100a", "sm_103a"])
-def test_one_thread_asks_for_the_products_of_a_pair(tmp_path: Path, architecture: str) -> None:
-    source = tmp_path / "pairs.cu"
-    types = [t for t in TENSOR_MEMORY if (t, architecture) != ("Int8", "sm_103a")]
-    source.write_text(
-        '#include "kernels/compute_peak/tcgen05_pair.cuh"\n'
-        + "".join(
-            f"template __global__ void compute_peak::tcgen05_pair<compute_peak::{t}>(double*);\n"
-            for t in types
-        )
-    )
-    cubin = nvcc(source, tmp_path / "pairs.cubin", "-cubin", f"-arch={architecture}")
+def text_of_pairs(
+    folder: Path, kernel: str, types: Iterable[str], architecture: str
+) -> dict[str, str]:
+    """The disassembly of each type's kernel, modifiers and all."""
+    cubin, _ = code_of_peaks(folder, kernel, types, architecture)
     functions = re.split(r"Function : (\S+)", output_of(tool("cuobjdump"), "-sass", cubin))[1:]
     code = dict(zip(functions[::2], functions[1::2], strict=True))
+    found = {}
     for dtype in types:
-        (body,) = [text for name, text in code.items() if f"INS_{len(dtype)}{dtype}E" in name]
-        # All products are those of two blocks, and the commit arrives in both.
+        (found[dtype],) = [c for name, c in code.items() if f"INS_{len(dtype)}{dtype}E" in name]
+    return found
+
+
+def is_of_two_blocks_throughout(body: str) -> bool:
+    """All products, copies of scales and commits are a pair's, and the commit arrives in both."""
+    of_one = re.search(r" (UTC\w+MMA(?!\.2CTA)\S*|UTCCP(?!\S*\.2CTA)\S*|UTCBAR) ", body)
+    return of_one is None and body.count(" UTCBAR.2CTA.MULTICAST ") == 1
+
+
+@pytest.mark.parametrize("architecture", ["sm_100a", "sm_103a"])
+def test_one_thread_asks_for_the_products_of_a_pair(tmp_path: Path, architecture: str) -> None:
+    types = [t for t in TENSOR_MEMORY if (t, architecture) != ("Int8", "sm_103a")]
+    for dtype, body in text_of_pairs(tmp_path, "tcgen05_pair", types, architecture).items():
         assert body.count(f" {TENSOR_MEMORY[dtype]}.2CTA ") == 16, dtype
-        assert body.count(" UTCBAR.2CTA.MULTICAST ") == 1, dtype
-        assert not re.search(r" (UTC\w+MMA|UTCBAR) ", body), dtype
+        assert is_of_two_blocks_throughout(body), dtype
         assert body.count(" UCGABAR_WAIT ") == 3, dtype
         assert not re.search(r" (LDL|STL|HMMA|IMMA|DFMA)\b", body), dtype
 
@@ -159,6 +164,22 @@ def test_one_thread_copies_scales_and_asks_for_products(tmp_path: Path, architec
         assert (counts[instruction], counts["UTCCP"], counts["UTCBAR"]) == (16, 6, 1), counts
         assert counts["LDTM"] in (1, 6), counts  # a loop, or its six turns
         assert not counts.keys() & {"LDL", "STL", "HMMA", "DFMA"}, counts
+
+
+@pytest.mark.parametrize(
+    ("architecture", "four_scales"), [("sm_100a", ".4X"), ("sm_103a", ".BLOCK16")]
+)
+def test_one_thread_copies_the_scales_of_a_pair(
+    tmp_path: Path, architecture: str, four_scales: str
+) -> None:
+    products = {"Mxfp8": "UTCQMMA.2CTA", "Nvfp4": f"UTCOMMA.2CTA{four_scales}"}
+    bodies = text_of_pairs(tmp_path, "scaled_tcgen05_pair", products, architecture)
+    for dtype, body in bodies.items():
+        assert body.count(f" {products[dtype]} ") == 16, dtype
+        assert body.count(" UTCCP.T.S.2CTA.4x32dp128bit ") == 6, dtype
+        assert is_of_two_blocks_throughout(body), dtype
+        assert body.count(" UCGABAR_WAIT ") == 3, dtype
+        assert not re.search(r" (LDL|STL|HMMA|DFMA)\b", body), dtype
 
 
 # The unit's instruction with scales, of 8 bits and of 4: 64 in a round of the loop, and no other.

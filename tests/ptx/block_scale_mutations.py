@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .mutation import MMA, NOTHING, of
+from .pair_mutations import EVEN_BLOCK, MEET, ODD_BLOCK, RANK
 
 # Sums, a, b, descriptor, and where the scales of a and b are.
 SCALED_UMMA = (
@@ -45,6 +46,38 @@ SCALED_TENSOR_MEMORY = [
         ("elements for scales", r"(tcgen05\.cp\S* \[%r\d+\], )%rd\d+", r"\1%rd1", 1),
         ("without scales", r"mxf4nvf4\.block_scale\.scale_vec::4X", "f8f6f4", -1),
         ("a commit that is left out", r"tcgen05\.commit[^;]*;", NOTHING),
+        device="b200",
+    ),
+]
+
+PAIR = "279969808"  # mxfp8, 256 x 192, b's scales from the second byte on
+
+SCALED_PAIRS = [
+    *of(
+        "compute_peak",
+        "ComputePeakKernels.ProductsOfPairsWithScalesInTensorMemory",
+        "19scaled_tcgen05_pairINS_5Mxfp8E",
+        ("scales exchanged", SCALED_UMMA, r"\1[\2], \3, \4, \5, [\7], [\6]", 5),
+        ("a's scales for b's too", SCALED_UMMA, r"\1[\2], \3, \4, \5, [\6], [\6]", 5),
+        ("copies of one block", r"cp\.cta_group::2", "cp.cta_group::1", -1),
+        ("products of one block", r"mma\.cta_group::2", "mma.cta_group::1", -1),
+        ("a copy that is left out", COPY, NOTHING),
+        ("b's last copy left out", COPY, NOTHING, 5),
+        ("a copy to the next columns", r"(tcgen05\.cp\S* \[%r\d+)\]", r"\1+4]", 2),
+        ("a copy beyond all columns", r"(tcgen05\.cp\S* \[%r\d+)\]", r"\1+512]"),
+        ("half the rows", PAIR, str(int(PAIR) - (8 << 24)), -1),
+        ("columns that no pair can share", PAIR, str(int(PAIR) - (2 << 17)), -1),
+        ("another byte of b's scales", PAIR, str(int(PAIR) | 2 << 4), -1),
+        ("both blocks the odd one", RANK, ODD_BLOCK, -1),
+        ("copies before the cluster has met", MEET, NOTHING, 1),
+        device="b200",
+    ),
+    *of(
+        "compute_peak",
+        "ComputePeakKernels.ProductsOfPairsWithScalesInTensorMemory",
+        "19scaled_tcgen05_pairINS_5Nvfp4E",
+        ("both blocks the even one", RANK, EVEN_BLOCK, -1),
+        ("without scales", r"mxf4nvf4\.block_scale\.scale_vec::4X", "f8f6f4", -1),
         device="b200",
     ),
 ]

@@ -20,6 +20,9 @@ FENCES = (
     ),
     ("waits in the scope of the block", r"acquire\.cluster\.shared", "acquire.cta.shared", -1),
 )
+# A block's rank among those of its cluster, and what makes all of them the even or the odd one.
+RANK = r"(mov\.u32\s+%r\d+), %cluster_ctarank;"
+EVEN_BLOCK, ODD_BLOCK = r"\1, 0;", r"\1, 1;"
 EVEN = r"(mapa\.shared::cluster\.u32[^;]*), %r\d+;"
 
 PAIRS = [
@@ -38,8 +41,8 @@ PAIRS = [
         ("columns that no pair can share", str(INSTRUCTION), str(INSTRUCTION - (2 << 17)), -1),
         ("factors of fp16", str(INSTRUCTION), str(INSTRUCTION - 0x480), -1),
         ("sums beyond all columns", UMMA, r"\1[\2+512], \3, \4, ", -1),
-        ("both blocks the even one", r"(mov\.u32\s+%r\d+), %cluster_ctarank;", r"\1, 0;", -1),
-        ("both blocks the odd one", r"(mov\.u32\s+%r\d+), %cluster_ctarank;", r"\1, 1;", -1),
+        ("both blocks the even one", RANK, EVEN_BLOCK, -1),
+        ("both blocks the odd one", RANK, ODD_BLOCK, -1),
         ("a commit to one block", COMMIT, r"\1\2;"),
         ("a commit that is left out", r"tcgen05\.commit[^;]*;", NOTHING),
         ("an allocation before the cluster has met", MEET, NOTHING),
@@ -76,7 +79,7 @@ PAIRS = [
             NOTHING,
             -1,
         ),
-        ("both blocks the even one", r"(mov\.u32\s+%r\d+), %cluster_ctarank;", r"\1, 0;", -1),
+        ("both blocks the even one", RANK, EVEN_BLOCK, -1),
         ("an allocation before the cluster has met", MEET, NOTHING),
         ("copies before the cluster has met", MEET, NOTHING, 1),
         ("columns that are kept", r"tcgen05\.dealloc[^;]*;", NOTHING),

@@ -15,6 +15,7 @@
 #include "kernels/compute_peak.cuh"
 #include "kernels/compute_peak/scaled_mma.cuh"
 #include "kernels/compute_peak/scaled_tcgen05.cuh"
+#include "kernels/compute_peak/scaled_tcgen05_pair.cuh"
 #include "kernels/compute_peak/tcgen05.cuh"
 #include "kernels/compute_peak/tcgen05_pair.cuh"
 
@@ -121,13 +122,25 @@ void tcgen05_pair_row(Bench& bench) {
 }
 
 template <class Type>
-void scaled_tcgen05_row(Bench& bench) {
+void needs_scaled_tcgen05(const Bench& bench) {
   if (const std::string why = gpubench::why_no_tcgen05(); !why.empty()) bench.skip(why);
   if (std::is_same_v<Type, Nvfp4> && bench.device().compute_capability() == std::pair(10, 3)) {
     bench.skip("the rate of compute capability 10.3 is that of products of 96 along k, not of 64");
   }
+}
+
+template <class Type>
+void scaled_tcgen05_row(Bench& bench) {
+  needs_scaled_tcgen05<Type>(bench);
   run_tensor(bench, scaled_tcgen05<Type>, scaled_tcgen05_flops_per_block<Type>,
              ExpectedScaledRows<Type>{}, 1, scaled_shared_bytes);
+}
+
+template <class Type>
+void scaled_tcgen05_pair_row(Bench& bench) {
+  needs_scaled_tcgen05<Type>(bench);
+  run_tensor(bench, scaled_tcgen05_pair<Type>, scaled_pair_flops_per_block<Type>,
+             ExpectedScaledPairRows<Type>{}, 1, gpubench::shared_bytes_for(2), 2);
 }
 
 }  // namespace compute_peak::rows
