@@ -21,14 +21,17 @@ class TensorPairTest : public EmulatorTest {
  protected:
   void multiply(PairSlip slip) { kernels::multiply_in_pair(slip, d_, from_a_, from_b_); }
   std::vector<float> sums() { return download(d_, std::size_t{pair_rows} * pair_columns); }
-  // Those of a product of one block each for the upper and the lower half of the rows.
+  // Those of a product of one block each for the upper and the lower half of the rows; in fresh
+  // memory, which is NaN and so equal to nothing.
   std::vector<float> sums_of_one_block_each() {
     constexpr std::size_t half = pair_rows / 2;
+    float* const d = make<float>(std::size_t{pair_rows} * pair_columns);
     for (const std::size_t row : {std::size_t{0}, half}) {
-      kernels::multiply_in_tensor_memory(kernels::TensorSlip::none, d_ + row * pair_columns,
+      kernels::multiply_in_tensor_memory(kernels::TensorSlip::none, d + row * pair_columns,
                                          from_a_ + row * pair_depth, from_b_);
     }
-    return sums();
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
+    return download(d, std::size_t{pair_rows} * pair_columns);
   }
   unsigned wrong() { return wrong_sums(sums(), a_, b_, pair_depth); }
 
