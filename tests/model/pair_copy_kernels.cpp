@@ -60,6 +60,7 @@ __device__ void multiply(const Shared& at, PairCopySlip slip) {
   const std::uint32_t product = tcgen05_instruction(bf16, copied_rows, copied_columns);
   for (unsigned turn = 0; turn < copied_depth / step; ++turn) {
     if (slip != PairCopySlip::no_wait) cluster_mbarrier_wait(at.brought, turn % 2);
+    tcgen05_fence_after_sync();
     for (unsigned i = 0; i < 4; ++i) {
       tcgen05_pair_mma<bf16>(*at.place, a + 2 * i, b + 2 * i, product, turn + i > 0);
     }
@@ -67,12 +68,14 @@ __device__ void multiply(const Shared& at, PairCopySlip slip) {
   }
   tcgen05_pair_commit(at.summed, both);
   if (slip != PairCopySlip::early_product) cluster_mbarrier_wait(at.emptied, 0);
+  tcgen05_fence_after_sync();
   tcgen05_pair_mma<bf16>(*at.place, a, b, product, false);
   tcgen05_pair_commit(at.summed, both);
 }
 
 __device__ void load(const Shared& at, float* d, PairCopySlip slip) {
   cluster_mbarrier_wait(at.summed, 0);
+  tcgen05_fence_after_sync();
   const bool is_early = slip == PairCopySlip::early_arrival && blockIdx.x == 1;
   if (is_early && threadIdx.x % warp == 0) pair_arrive(at.emptied);
   for (unsigned column = 0; column < copied_columns; column += 32) {
@@ -83,6 +86,7 @@ __device__ void load(const Shared& at, float* d, PairCopySlip slip) {
       d[(blockIdx.x * rows + threadIdx.x) * copied_columns + column + i] = held[i];
     }
   }
+  tcgen05_fence_before_sync();
   __syncwarp();
   if (!is_early && threadIdx.x % warp == 0) pair_arrive(at.emptied);
   cluster_mbarrier_wait(at.summed, 1);

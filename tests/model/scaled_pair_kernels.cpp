@@ -135,14 +135,17 @@ __global__ void pair_kernel(Slip slip, float* d, ScaledRows a, ScaledRows b, boo
   } else {
     cluster_sync();
   }
+  tcgen05_fence_after_sync();
   const unsigned copies = slip == Slip::other_warp_copies ? warp : 0;
   const unsigned asks = slip == Slip::odd_block_copies ? 1 : 0;
   if (threadIdx.x == copies && rank == asks) copy_scales<2>(at, slip);
+  tcgen05_fence_before_sync();
   if (slip == Slip::odd_block_copies) {
     cluster_sync();
   } else {
     __syncthreads();
   }
+  tcgen05_fence_after_sync();
   if (threadIdx.x == 0 && rank == 0) {
     if (is_mxfp8) {
       multiply<Tcgen05Type::mxfp8, 2>(at, slip);
@@ -154,7 +157,9 @@ __global__ void pair_kernel(Slip slip, float* d, ScaledRows a, ScaledRows b, boo
   __syncwarp();
   cluster_mbarrier_wait(at.done, 0);
   if (slip == Slip::stores_early && rank == 1) at.scales_b[4 * threadIdx.x] = 0;
+  tcgen05_fence_after_sync();
   load(at, d);
+  tcgen05_fence_before_sync();
   if (slip == Slip::no_meeting_after) {
     __syncthreads();
   } else {
@@ -171,6 +176,7 @@ __global__ void block_kernel(float* d, ScaledRows a, ScaledRows b) {
   if (threadIdx.x < warp) tcgen05_alloc<allocated>(at.place);
   if (threadIdx.x == 0) mbarrier_init(at.done);
   __syncthreads();
+  tcgen05_fence_after_sync();
   if (threadIdx.x == 0) {
     copy_scales<1>(at, Slip::none);
     multiply<type, 1>(at, Slip::none);
@@ -178,7 +184,9 @@ __global__ void block_kernel(float* d, ScaledRows a, ScaledRows b) {
   }
   __syncwarp();
   mbarrier_wait(at.done, 0);
+  tcgen05_fence_after_sync();
   load(at, d);
+  tcgen05_fence_before_sync();
   __syncthreads();
   if (threadIdx.x < warp) tcgen05_dealloc<allocated>(*at.place);
 }

@@ -53,7 +53,9 @@ __global__ void scaled_kernel(ScaledSlip slip, float* out) {
   tcgen05_fence_after_sync();
   const unsigned d = place;
   if (threadIdx.x == (slip == ScaledSlip::other_warp ? warp : 0)) copy(scales, d, slip);
+  tcgen05_fence_before_sync();
   __syncthreads();
+  tcgen05_fence_after_sync();
   if (threadIdx.x == (slip == ScaledSlip::other_thread ? 1 : 0)) {
     multiply(a, d, slip);
     tcgen05_commit(&done);

@@ -91,6 +91,7 @@ __device__ void load(const Shared& at, unsigned sums, TensorSlip slip, float* d)
     if (slip != TensorSlip::no_wait_for_load) tcgen05_wait_ld(held);
     for (unsigned i = 0; i < 32; ++i) d[threadIdx.x * tensor_columns + column + i] = held[i];
   }
+  tcgen05_fence_before_sync();
 }
 
 __global__ void multiply_kernel(const __grid_constant__ CUtensorMap of_a,

@@ -111,6 +111,7 @@ __global__ void pair_kernel(PairSlip slip, float* d, const __nv_bfloat16* a,
   } else {
     cluster_sync();
   }
+  tcgen05_fence_after_sync();
   const unsigned asks = slip == PairSlip::odd_block_asks ? 1 : 0;
   if (threadIdx.x == 0 && rank == asks) multiply(at, slip);
   __syncwarp();
@@ -118,7 +119,9 @@ __global__ void pair_kernel(PairSlip slip, float* d, const __nv_bfloat16* a,
   const auto wait = slip == PairSlip::wait_of_one ? mbarrier_wait : cluster_mbarrier_wait;
   if (waits) wait(at.done, 0);
   if (slip == PairSlip::stores_early && rank == 1) at.a[threadIdx.x] = 0;
+  tcgen05_fence_after_sync();
   load(at, d);
+  tcgen05_fence_before_sync();
   if (slip == PairSlip::no_meeting_after) {
     __syncthreads();
   } else {

@@ -14,7 +14,8 @@ namespace gpubench {
 // Types of factors; fp8 is E4M3. Sums are fp32, of int8 int32. mxfp8 and nvfp4 have block scales.
 enum class Tcgen05Type : std::uint8_t { fp16, bf16, tf32, fp8, int8, mxfp8, nvfp4 };
 
-// Describes a matrix whose rows lie along k, with the meaning of matrix_descriptor()'s arguments.
+// Describes a matrix, with the meaning of matrix_descriptor()'s arguments. Its rows lie along k, or
+// across it where the product says so.
 // Bits 46-48 are a constant, and swizzles have other numbers than in wgmma's descriptor.
 __host__ __device__ constexpr std::uint64_t tcgen05_matrix(unsigned address, unsigned leading,
                                                            unsigned stride, Swizzle swizzle) {
@@ -26,17 +27,21 @@ __host__ __device__ constexpr std::uint64_t tcgen05_matrix(unsigned address, uns
          mode << 61;
 }
 
-// Describes a product of `rows` x `columns` sums, both operands along k. Bits 4-5: the type of
-// sums; 7-9 and 10-12: of a and b; 17-22: columns / 8; 24-28: rows / 16.
+// Describes a product of `rows` x `columns` sums, a along k, b along k or across it (of 16-bit
+// factors alone). Bits 4-5: the type of sums; 7-9 and 10-12: of a and b; 16: whether b lies across
+// k; 17-22: columns / 8; 24-28: rows / 16.
 __host__ __device__ constexpr std::uint32_t tcgen05_instruction(Tcgen05Type type, unsigned rows,
-                                                                unsigned columns) {
+                                                                unsigned columns,
+                                                                bool b_across = false) {
   const bool is_int8 = type == Tcgen05Type::int8;
   // Each kind of product counts its types from 0: fp16, bf16; only tf32 is 2; e4m3; u8, s8.
   const std::uint32_t factors = type == Tcgen05Type::tf32              ? 2
                                 : type == Tcgen05Type::bf16 || is_int8 ? 1
                                                                        : 0;
   const std::uint32_t sums = is_int8 ? 2 : 1;
-  return sums << 4 | factors << 7 | factors << 10 | columns / 8 << 17 | rows / 16 << 24;
+  const std::uint32_t across = b_across ? 1 : 0;
+  return sums << 4 | factors << 7 | factors << 10 | across << 16 | columns / 8 << 17 |
+         rows / 16 << 24;
 }
 
 // The same of factors with block scales, whose layout is another one. Bits 4-5 and 29-30: in which

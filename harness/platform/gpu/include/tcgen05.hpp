@@ -15,6 +15,11 @@
 // Around each barrier or mbarrier between such steps stand tcgen05_fence_before_sync() and
 // tcgen05_fence_after_sync(). At last the warp that allocated calls tcgen05_dealloc().  (PTX ISA,
 // "TensorCore 5th Generation Family Instructions".)
+//
+// Factors may lie there too: tcgen05_mma_of_columns() takes its a from tensor memory. Row i is lane
+// i, and a column holds two neighbours along k of 16 bits each, the first one in the lower half.
+// Warps write them by tcgen05_st(), as they may write sums, and call tcgen05_wait_st() before they
+// tell whoever asks for the product.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -102,6 +107,21 @@ __device__ inline void tcgen05_fence_after_sync() {
     }                                                                       \
   }
 GPUBENCH_TCGEN05_PRODUCT(tcgen05_mma, "1")
+// The same of 16-bit factors, a from column `a` of tensor memory on: eight columns.
+template <gpubench::Tcgen05Type type>
+__device__ inline void tcgen05_mma_of_columns(unsigned d, unsigned a, std::uint64_t b,
+                                              std::uint32_t instruction, bool adds) {
+  using gpubench::Tcgen05Type;
+  static_assert(type == Tcgen05Type::fp16 || type == Tcgen05Type::bf16);
+  asm volatile(
+      "{\n"
+      ".reg .pred adds;\n"
+      "setp.ne.u32 adds, %4, 0;\n"
+      "tcgen05.mma.cta_group::1.kind::f16 [%0], [%1], %2, %3, adds;\n"
+      "}" ::"r"(d),
+      "r"(a), "l"(b), "r"(instruction), "r"(unsigned{adds})
+      : "memory");
+}
 __device__ inline void tcgen05_commit(Mbarrier* barrier) {
   asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(
                    place_in_shared(barrier))
@@ -109,13 +129,12 @@ __device__ inline void tcgen05_commit(Mbarrier* barrier) {
 }
 
 // A whole warp: lane i gets 32 columns of lane 32 (w % 4) + i, from `address` on, whose lane is the
-// first of these.
-#define GPUBENCH_8(c, i)                                                                        \
-  c(to[i]), c(to[i + 1]), c(to[i + 2]), c(to[i + 3]), c(to[i + 4]), c(to[i + 5]), c(to[i + 6]), \
-      c(to[i + 7])
+// first of these; or writes them, which has been done after tcgen05_wait_st().
+#define GPUBENCH_8(c, i) \
+  c(x[i]), c(x[i + 1]), c(x[i + 2]), c(x[i + 3]), c(x[i + 4]), c(x[i + 5]), c(x[i + 6]), c(x[i + 7])
 #define GPUBENCH_32(c) GPUBENCH_8(c, 0), GPUBENCH_8(c, 8), GPUBENCH_8(c, 16), GPUBENCH_8(c, 24)
-#define GPUBENCH_TCGEN05_LD(Register, constraint)                                                \
-  __device__ inline void tcgen05_ld(Register(&to)[32], unsigned address) {                       \
+#define GPUBENCH_TCGEN05_LD_ST(Register, constraint)                                             \
+  __device__ inline void tcgen05_ld(Register(&x)[32], unsigned address) {                        \
     asm volatile(                                                                                \
         "tcgen05.ld.sync.aligned.32x32b.x32.b32 "                                                \
         "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, " \
@@ -124,16 +143,29 @@ __device__ inline void tcgen05_commit(Mbarrier* barrier) {
         : "r"(address)                                                                           \
         : "memory");                                                                             \
   }                                                                                              \
-  __device__ inline void tcgen05_wait_ld(Register(&to)[32]) {                                    \
+  __device__ inline void tcgen05_wait_ld(Register(&x)[32]) {                                     \
     asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");                                 \
     /* No use of the registers moves across. */                                                  \
     asm volatile("" : GPUBENCH_32("+" constraint)::"memory");                                    \
+  }                                                                                              \
+  __device__ inline void tcgen05_st(unsigned address, const Register(&x)[32]) {                  \
+    asm volatile(                                                                                \
+        "tcgen05.st.sync.aligned.32x32b.x32.b32 [%32], "                                         \
+        "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, " \
+        "%19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31};" ::GPUBENCH_32(       \
+            constraint),                                                                         \
+        "r"(address)                                                                             \
+        : "memory");                                                                             \
   }
-GPUBENCH_TCGEN05_LD(float, "f")
-GPUBENCH_TCGEN05_LD(int, "r")
-#undef GPUBENCH_TCGEN05_LD
+GPUBENCH_TCGEN05_LD_ST(float, "f")
+GPUBENCH_TCGEN05_LD_ST(int, "r")
+GPUBENCH_TCGEN05_LD_ST(unsigned, "r")
+#undef GPUBENCH_TCGEN05_LD_ST
 #undef GPUBENCH_32
 #undef GPUBENCH_8
+__device__ inline void tcgen05_wait_st() {
+  asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory");
+}
 #else
 template <unsigned columns>
 __device__ inline void tcgen05_alloc(unsigned*) {
@@ -150,6 +182,11 @@ template <gpubench::Tcgen05Type type>
 __device__ inline void tcgen05_mma(unsigned, std::uint64_t, std::uint64_t, std::uint32_t, bool) {
   __trap();
 }
+template <gpubench::Tcgen05Type type>
+__device__ inline void tcgen05_mma_of_columns(unsigned, unsigned, std::uint64_t, std::uint32_t,
+                                              bool) {
+  __trap();
+}
 __device__ inline void tcgen05_commit(Mbarrier*) { __trap(); }
 template <class Register>
 __device__ inline void tcgen05_ld(Register (&)[32], unsigned) {
@@ -157,4 +194,9 @@ __device__ inline void tcgen05_ld(Register (&)[32], unsigned) {
 }
 template <class Register>
 __device__ inline void tcgen05_wait_ld(Register (&)[32]) {}
+template <class Register>
+__device__ inline void tcgen05_st(unsigned, const Register (&)[32]) {
+  __trap();
+}
+__device__ inline void tcgen05_wait_st() {}
 #endif

@@ -24,9 +24,10 @@ BlockRunner::BlockRunner(DeviceMemory& memory, const MappedHost& is_mapped_host,
       warpgroup_reads_(block_, arrivals_),
       matrices_(block_, collectives_, warpgroup_reads_),
       thread_copies_(block_),
-      mbarriers_(block_, arrivals_),
+      tensor_fences_(block_),
+      mbarriers_(block_, arrivals_, tensor_fences_),
       bulk_copies_(block_, mbarriers_, warpgroup_reads_),
-      tensor_memory_(block_, collectives_, arrivals_, mbarriers_, warpgroup_reads_),
+      tensor_memory_(block_, collectives_, arrivals_, mbarriers_, warpgroup_reads_, tensor_fences_),
       multimem_(block_, memory) {}
 
 BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced) {
@@ -42,6 +43,7 @@ void BlockRunner::begin(const KernelLaunch& launch, dim3 index, bool traced,
   block_.begin(launch, index, traced, place);
   collectives_.begin_block();
   thread_copies_.begin_block();
+  tensor_fences_.begin_block();
   mbarriers_.begin_block();
   bulk_copies_.begin_block();
   warpgroup_reads_.begin_block();
@@ -130,7 +132,9 @@ bool BlockRunner::release(unsigned warps, bool of_cluster) {
 }
 
 void BlockRunner::block_barrier(const void* code) {
+  tensor_fences_.tell(code);
   block_.lanes().wait(LaneState::at_barrier, code);
+  tensor_fences_.learn();
   if (auto* trace = block_.trace()) trace->events.push(make_event(code, EventKind::collective, 1));
 }
 
@@ -141,7 +145,9 @@ void BlockRunner::cluster_barrier(const void* code) {
 }
 
 void BlockRunner::wait_for_blocks(const void* code) {
+  tensor_fences_.tell(code);
   block_.lanes().wait(LaneState::at_cluster, code);
+  tensor_fences_.learn();
   if (auto* trace = block_.trace()) trace->events.push(make_event(code, EventKind::collective, 1));
 }
 

@@ -150,6 +150,7 @@ class BlockRunner {
   Mbarriers& mbarriers() { return mbarriers_; }
   BulkCopies& bulk_copies() { return bulk_copies_; }
   TensorMemory& tensor_memory() { return tensor_memory_; }
+  TensorFences& tensor_fences() { return tensor_fences_; }
   Multimem& multimem() { return multimem_; }
   std::byte* dynamic_shared() { return block_.shared().dynamic(); }
 
@@ -167,6 +168,7 @@ class BlockRunner {
   WarpgroupReads warpgroup_reads_;
   MatrixUnit matrices_;
   ThreadCopies thread_copies_;
+  TensorFences tensor_fences_;
   Mbarriers mbarriers_;
   BulkCopies bulk_copies_;
   TensorMemory tensor_memory_;

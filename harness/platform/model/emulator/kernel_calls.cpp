@@ -148,6 +148,16 @@ void load_tensor_memory(void* to, unsigned address) noexcept {
 void wait_for_tensor_memory() noexcept {
   running_block->tensor_memory().wait(__builtin_return_address(0));
 }
+void store_tensor_memory(unsigned address, const void* from) noexcept {
+  const void* const code = __builtin_return_address(0);
+  require_registers(from, 32 * sizeof(float), false, code);
+  running_block->tensor_memory().store(address, from, code);
+}
+void wait_for_tensor_stores() noexcept {
+  running_block->tensor_memory().wait_for_stores(__builtin_return_address(0));
+}
+void fence_tensor_memory_before_sync() noexcept { running_block->tensor_fences().before_sync(); }
+void fence_tensor_memory_after_sync() noexcept { running_block->tensor_fences().after_sync(); }
 void begin_mbarrier(void* barrier, unsigned arrivals) noexcept {
   running_block->mbarriers().init(barrier, arrivals, __builtin_return_address(0));
 }

@@ -48,8 +48,7 @@ struct Pieces {
 void multiply_pieces(Tensor type, const Pieces& of, const std::array<float*, warp_lanes>& d,
                      bool adds);
 
-// The same for all of `rows` rows of d, `apart` words from one to the next (tcgen05.mma). Neither
-// operand is transposed.
+// The same for all of `rows` rows of d, `apart` words from one to the next (tcgen05.mma).
 void multiply_rows(Tensor type, const Pieces& of, unsigned rows, std::uint32_t* d,
                    std::size_t apart, bool adds);
 

@@ -99,6 +99,7 @@ constexpr const char* too_many_arrivals = "mbarrier with more arrivals than it e
 
 void Mbarriers::arrive(void* barrier, const void* code) {
   const HostCode host;
+  fences_.tell(code);
   Mbarrier& mbarrier = at(barrier, "arrival at", code);
   arrive_at(mbarrier, arrivals_.number_of(block_.lanes().current_warp()), too_many_arrivals, code);
   end_phase(mbarrier);
@@ -182,6 +183,7 @@ Mbarrier& Mbarriers::at_even(const void* barrier, const char* what, const void* 
 }
 
 void Mbarriers::arrive_at_even(void* barrier, const void* code) {
+  fences_.tell(code);
   if (is_own(at_even(barrier, "arrival at", code))) return arrive(barrier, code);
   arrive_at_peers(barrier, arrivals_.number_of(block_.lanes().current_warp()), "arrival at", code);
 }
@@ -201,6 +203,7 @@ void Mbarriers::wait(void* barrier, unsigned parity, MbarrierScope scope, const 
         code);
   }
   if (block_.is_traced()) arrivals_.learn(lanes.current_warp(), mbarrier.told);
+  if (!mbarrier.brought_copies) fences_.learn();
   const unsigned me = lanes.current();
   if (std::exchange(mbarrier.seen[me], mbarrier.phase) == mbarrier.phase) return;
   if (!mbarrier.brought_copies) return;

@@ -9,6 +9,7 @@
 
 #include "harness/platform/model/emulator/arrivals.hpp"
 #include "harness/platform/model/emulator/block.hpp"
+#include "harness/platform/model/emulator/tensor_fences.hpp"
 
 namespace gpubench::model {
 
@@ -17,7 +18,8 @@ enum class MbarrierScope : std::uint8_t { block, cluster };
 
 class Mbarriers {
  public:
-  Mbarriers(Block& block, Arrivals& arrivals) : block_(block), arrivals_(arrivals) {}
+  Mbarriers(Block& block, Arrivals& arrivals, TensorFences& fences)
+      : block_(block), arrivals_(arrivals), fences_(fences) {}
 
   void begin_block();
   // This block, of an odd rank, and that one are a pair.
@@ -63,6 +65,7 @@ class Mbarriers {
 
   Block& block_;
   Arrivals& arrivals_;
+  TensorFences& fences_;
   Mbarriers* peer_ = nullptr;  // the other block's of the pair
   std::deque<Mbarrier> mbarriers_;
   std::uint32_t bulk_phases_ = 0;           // of the block, that bring copies

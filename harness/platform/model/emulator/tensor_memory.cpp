@@ -10,13 +10,6 @@ namespace gpubench::model {
 
 namespace operation = warp_operation;
 
-namespace {
-
-constexpr unsigned column_of(unsigned address) { return address & 0xffff; }
-constexpr unsigned lane_of(unsigned address) { return address >> 16; }
-
-}  // namespace
-
 void TensorMemory::begin_block() {
   const unsigned warps = block_.lanes().warps();
   words_.clear();
@@ -55,10 +48,6 @@ struct Asked {
   unsigned columns;
   CtaGroup group;
 };
-struct Loaded {
-  void* to;
-  unsigned address;
-};
 
 }  // namespace
 
@@ -74,14 +63,6 @@ void TensorMemory::free(unsigned address, unsigned count, CtaGroup group, const 
             "tcgen05.dealloc", code);
   wait_for_peer(group, code);
 }
-void TensorMemory::load(void* to, unsigned address, const void* code) {
-  const Loaded mine{to, address};
-  take_part(operation::load_tensor_memory, reinterpret_cast<std::uint64_t>(&mine), "tcgen05.ld",
-            code);
-}
-void TensorMemory::wait(const void* code) {
-  take_part(operation::wait_for_tensor_memory, 0, "tcgen05.wait::ld", code);
-}
 
 unsigned TensorMemory::carry_out(unsigned warp, const WarpCall* const lanes[]) {
   const HostCode host;
@@ -95,8 +76,14 @@ unsigned TensorMemory::carry_out(unsigned warp, const WarpCall* const lanes[]) {
     case operation::load_tensor_memory:
       load_for(warp, lanes);
       break;
-    default:
+    case operation::wait_for_tensor_memory:
       deliver(warp);
+      break;
+    case operation::store_tensor_memory:
+      store_for(warp, lanes);
+      break;
+    default:
+      finish(warp, &Column::stored);
   }
   return 0;
 }
@@ -167,64 +154,6 @@ void TensorMemory::free_for(const WarpCall* const lanes[]) {
   if (asked.group == CtaGroup::pair) meet(meeting, code);
 }
 
-// Its registers hold nothing of use until they have been waited for.
-void TensorMemory::load_for(unsigned warp, const WarpCall* const lanes[]) {
-  const void* const code = code_of_warp();
-  const unsigned address = reinterpret_cast<const Loaded*>(lanes[0]->value)->address;
-  const unsigned first = column_of(address), quarter = warp % 4 * warp_lanes;
-  if (lane_of(address) != quarter) {
-    block_.fault("tcgen05.ld of lane " + std::to_string(lane_of(address)) + " and on by warp " +
-                     std::to_string(warp) + ", whose lanes begin with " + std::to_string(quarter) +
-                     ",",
-                 code);
-  }
-  if (!is_allocated(first, columns_of_load)) {
-    block_.fault(
-        "tcgen05.ld of columns that are not allocated, from " + std::to_string(first) + " on,",
-        code);
-  }
-  for (unsigned c = first; c < first + columns_of_load; ++c) {
-    Column& column = columns_[c];
-    const auto what = [&] { return "tcgen05.ld of column " + std::to_string(c); };
-    if (!column.is_written) block_.fault(what() + ", which nobody has written,", code);
-    if (!block_.is_traced()) continue;
-    if (!is_known_written(column, arrivals_.known_to(warp))) {
-      block_.fault("race: " + what() +
-                       ", which tcgen05.mma may still be writing: no tcgen05.commit that was"
-                       " waited for says otherwise,",
-                   code);
-    }
-    column.read.resize(block_.lanes().warps());
-    column.read[warp] = reading;
-  }
-  Load& load = loads_[warp].emplace_back();
-  for (unsigned lane = 0; lane < warp_lanes; ++lane) {
-    const Loaded& mine = *reinterpret_cast<const Loaded*>(lanes[lane]->value);
-    if (mine.address != address) {
-      block_.fault("tcgen05.ld whose lanes name different addresses,", code);
-    }
-    load.to[lane] = mine.to;
-    std::copy_n(&words_[(quarter + lane) * std::size_t{columns} + first], columns_of_load,
-                load.values[lane].begin());
-    std::memset(mine.to, 0xFF, sizeof load.values[lane]);
-  }
-}
-
-void TensorMemory::deliver(unsigned warp) {
-  for (const Load& load : loads_[warp]) {
-    for (unsigned lane = 0; lane < warp_lanes; ++lane) {
-      std::memcpy(load.to[lane], load.values[lane].data(), sizeof load.values[lane]);
-    }
-  }
-  loads_[warp].clear();
-  if (!block_.is_traced()) return;
-  for (Column& column : columns_) {
-    if (warp < column.read.size() && column.read[warp] == reading) {
-      column.read[warp] = arrivals_.made_by(arrivals_.number_of(warp)) + 1;
-    }
-  }
-}
-
 // --- what one lane does ---
 
 bool TensorMemory::is_allocated(unsigned first, unsigned count) const {
@@ -233,17 +162,17 @@ bool TensorMemory::is_allocated(unsigned first, unsigned count) const {
   });
 }
 
-bool TensorMemory::is_known_written(const Column& column, const Arrivals::Known& known) {
-  return !column.is_written || known[column.writer] >= column.written_with;
+bool TensorMemory::is_known(const ByCores& work, const Arrivals::Known& known) {
+  return work.with == 0 || known[work.who] >= work.with;
 }
 
-bool TensorMemory::is_known_read(const Column& column, unsigned by,
-                                 const Arrivals::Known& known) const {
-  for (unsigned warp = 0; warp < column.read.size(); ++warp) {
-    const std::uint32_t read = column.read[warp];
+bool TensorMemory::is_known(const Arrivals::Known& accesses, unsigned by,
+                            const Arrivals::Known& known) const {
+  for (unsigned warp = 0; warp < accesses.size(); ++warp) {
+    const std::uint32_t done = accesses[warp];
     const unsigned who = arrivals_.number_of(warp);
-    const bool is_own = who == by && read != reading;
-    if (read != 0 && !is_own && (read == reading || known[who] < read)) return false;
+    const bool is_own = who == by && done != under_way;
+    if (done != 0 && !is_own && (done == under_way || known[who] < done)) return false;
   }
   return true;
 }
@@ -253,20 +182,23 @@ bool TensorMemory::is_known_read(const Column& column, unsigned by,
 void TensorMemory::require_known_done(const TensorMemory& in, unsigned first, unsigned count,
                                       const Taker& by, const void* code) {
   if (!block_.is_traced()) return;
-  const unsigned warp = block_.lanes().current_warp();
+  const unsigned warp = block_.lanes().current_warp(), me = arrivals_.number_of(warp);
   const Arrivals::Known& known = arrivals_.known_to(warp);
   for (unsigned c = first; c < first + count; ++c) {
     const Column& column = in.columns_[c];
-    const auto what = [&] {
-      return std::string("race: ") + by.name + " of column " + std::to_string(c) + in.whose(*this);
+    const auto race = [&](const char* who) {
+      block_.fault(std::string("race: ") + by.name + " of column " + std::to_string(c) +
+                       in.whose(*this) + ", which " + who + ",",
+                   code);
     };
-    if (!in.is_known_read(column, arrivals_.number_of(warp), known)) {
-      block_.fault(what() + ", which a warp may still be reading by tcgen05.ld,", code);
-    }
-    const bool is_in_order = by.is_in_order && column.writer == arrivals_.tensor_cores_of(warp);
-    if (!is_in_order && !is_known_written(column, known)) {
-      block_.fault(what() + ", which tcgen05.mma may still be writing,", code);
-    }
+    if (!in.is_known(column.read, me, known)) race("a warp may still be reading by tcgen05.ld");
+    if (!in.is_known(column.stored, me, known)) race("a warp may still be writing by tcgen05.st");
+    const auto is_done = [&](const ByCores& work) {
+      const bool is_in_order = by.is_in_order && work.who == arrivals_.tensor_cores_of(warp);
+      return is_in_order || is_known(work, known);
+    };
+    if (!is_done(column.written)) race("tcgen05.mma may still be writing");
+    if (!is_done(column.multiplied)) race("tcgen05.mma may still be reading");
   }
 }
 

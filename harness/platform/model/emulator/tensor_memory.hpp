@@ -25,12 +25,13 @@ namespace gpubench::model {
 class TensorMemory final : public WarpWork {
  public:
   TensorMemory(Block& block, WarpCollectives& collectives, Arrivals& arrivals, Mbarriers& mbarriers,
-               WarpgroupReads& reads)
+               WarpgroupReads& reads, TensorFences& fences)
       : block_(block),
         collectives_(collectives),
         arrivals_(arrivals),
         mbarriers_(mbarriers),
-        reads_(reads) {}
+        reads_(reads),
+        fences_(fences) {}
 
   void begin_block();
   // This block, of an odd rank, and that one are a pair.
@@ -51,19 +52,27 @@ class TensorMemory final : public WarpWork {
   void copy(unsigned address, std::uint64_t descriptor, CtaGroup group, const void* code);
   void load(void* to, unsigned address, const void* code);
   void wait(const void* code);
+  void store(unsigned address, const void* from, const void* code);
+  void wait_for_stores(const void* code);
 
   unsigned carry_out(unsigned warp, const WarpCall* const lanes[]) override;
 
  private:
   static constexpr unsigned rows = 128, columns = 512;
-  static constexpr unsigned columns_of_load = 32;
-  static constexpr std::uint32_t reading = ~std::uint32_t{0};
+  static constexpr unsigned columns_of_load = 32, quarters = rows / warp_lanes;
+  static constexpr std::uint32_t under_way = ~std::uint32_t{0};
 
+  // What the Tensor Cores of one warp do last with a column.
+  struct ByCores {
+    unsigned who = 0;        // Arrivals' number of these
+    std::uint32_t with = 0;  // the commit of these that says that it is done; 0: there is nothing
+  };
   struct Column {
-    bool is_written = false;
-    unsigned writer = 0;             // whose Tensor Cores made its last product (Arrivals' number)
-    std::uint32_t written_with = 0;  // the commit of these that says so
-    Arrivals::Known read{};  // by warp: the arrival that follows its last load; or `reading`
+    unsigned quarters_written = 0;    // of its lanes, a bit each
+    ByCores written{}, multiplied{};  // by products: as sums or scales, and as a factor
+    // By warp: the arrival that follows its last load or store; or `under_way`.
+    Arrivals::Known read{}, stored{};
+    bool is_written() const { return quarters_written == (1u << quarters) - 1; }
   };
   struct Allocation {
     unsigned first, columns;
@@ -85,9 +94,15 @@ class TensorMemory final : public WarpWork {
   void free_for(const WarpCall* const lanes[]);
   void load_for(unsigned warp, const WarpCall* const lanes[]);
   void deliver(unsigned warp);
+  void store_for(unsigned warp, const WarpCall* const lanes[]);
+  void finish(unsigned warp, Arrivals::Known Column::*accesses);
+  void require_own_lanes(const char* what, unsigned warp, unsigned address, const void* code);
+  void require_loadable(unsigned warp, unsigned column, const void* code);
+  void require_storable(unsigned warp, unsigned column, const void* code);
+  bool is_known_by_quarter(const Arrivals::Known& accesses, unsigned warp) const;
   bool is_allocated(unsigned first, unsigned count) const;
-  static bool is_known_written(const Column& column, const Arrivals::Known& known);
-  bool is_known_read(const Column& column, unsigned by, const Arrivals::Known& known) const;
+  static bool is_known(const ByCores& work, const Arrivals::Known& known);
+  bool is_known(const Arrivals::Known& accesses, unsigned by, const Arrivals::Known& known) const;
   // What takes columns over. In order: after the products and copies that its own thread has asked
   // for before.
   struct Taker {
@@ -105,13 +120,21 @@ class TensorMemory final : public WarpWork {
   // " of the other block of the pair", where `asks` is another block than this one.
   const char* whose(const TensorMemory& asks) const;
   // Pieces of a matrix in the shared memory of that block, by a descriptor of this one.
-  std::vector<const std::byte*> pieces(TensorMemory& in, std::uint64_t descriptor, unsigned count,
-                                       const char* by, const void* code, unsigned in_row = 2);
+  struct Operand {
+    std::uint64_t descriptor;
+    unsigned rows, in_row = 2;  // pieces of a row
+    bool is_transposed = false;
+  };
+  std::vector<const std::byte*> pieces(TensorMemory& in, const Operand& of, const char* by,
+                                       const void* code);
   void note_read_by_pair(std::uint64_t address, const char* by, const void* code);
   void require_even_block(const char* what, const void* code);
   void require_place(const TensorMemory& in, unsigned first, unsigned count, bool adds,
                      const void* code);
   void write_columns(TensorMemory& in, unsigned first, unsigned count);
+  std::vector<const std::byte*> pieces_of_a(TensorMemory& in, const TensorProduct& mine,
+                                            const void* code);
+  std::vector<const std::byte*> pieces_in_columns(unsigned address, const void* code);
   bool is_issuer() const;
   // Those that the Tensor Cores of that block take from its own tensor memory.
   std::vector<double> scales(const TensorMemory& in, Tensor type, unsigned address, unsigned byte,
@@ -125,6 +148,7 @@ class TensorMemory final : public WarpWork {
   Arrivals& arrivals_;
   Mbarriers& mbarriers_;
   WarpgroupReads& reads_;
+  TensorFences& fences_;
   std::vector<std::uint32_t> words_;  // lane by lane
   std::vector<Column> columns_;
   std::vector<Allocation> allocations_;

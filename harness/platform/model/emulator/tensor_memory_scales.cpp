@@ -11,6 +11,7 @@ namespace gpubench::model {
 void TensorMemory::copy(unsigned address, std::uint64_t descriptor, CtaGroup group,
                         const void* code) {
   const HostCode host;
+  fences_.use(false, code);
   require_group(group, "tcgen05.cp", code);
   constexpr unsigned count = 4, words = 4, quarter = warp_lanes;
   const unsigned first = address & 0xffff;
@@ -24,7 +25,7 @@ void TensorMemory::copy(unsigned address, std::uint64_t descriptor, CtaGroup gro
                    code);
     }
     require_known_done(*in, first, count, scale_copy, code);
-    const auto from = pieces(*in, descriptor, quarter, "tcgen05.cp", code, 1);
+    const auto from = pieces(*in, {descriptor, quarter, 1}, "tcgen05.cp", code);
     write_columns(*in, first, count);
     for (unsigned lane = 0; lane < rows; ++lane) {
       std::memcpy(&in->words_[std::size_t{lane} * columns + first], from[lane % quarter],
@@ -51,9 +52,9 @@ std::vector<double> TensorMemory::scales(const TensorMemory& in, Tensor type, un
       return "tcgen05.mma by scales in column " + std::to_string(c) + in.whose(*this);
     };
     const Column& column = in.columns_[c];
-    if (!column.is_written) block_.fault(what() + ", which nobody has written,", code);
-    if (!block_.is_traced() || column.writer == cores) continue;
-    if (!is_known_written(column, arrivals_.known_to(warp))) {
+    if (!column.is_written()) block_.fault(what() + ", which nobody has written,", code);
+    if (!block_.is_traced() || column.written.who == cores) continue;
+    if (!is_known(column.written, arrivals_.known_to(warp))) {
       block_.fault("race: " + what() + ", which another warp may still be writing,", code);
     }
   }

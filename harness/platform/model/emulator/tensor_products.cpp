@@ -25,14 +25,17 @@ std::optional<Tensor> scaled_factors_of(Tcgen05Type kind, std::uint32_t instruct
   if (kind == Tcgen05Type::nvfp4 && a == 1 && !powers && all_bytes) return Tensor::nvfp4;
   return {};
 }
+bool is_transposed_b(std::uint32_t instruction) { return (instruction >> 16 & 1) != 0; }
 std::optional<Tensor> factors_of(Tcgen05Type kind, std::uint32_t instruction) {
   if (kind == Tcgen05Type::mxfp8 || kind == Tcgen05Type::nvfp4) {
     return scaled_factors_of(kind, instruction);
   }
   const unsigned sums = instruction >> 4 & 3, a = instruction >> 7 & 7, b = instruction >> 10 & 7;
-  // Sparsity, saturation, signs, transposition, shifts, and what is reserved.
-  constexpr std::uint32_t others = 0xf | 1u << 6 | 0xfu << 13 | 1u << 23 | 7u << 29;
+  // Sparsity, saturation, signs, a transposed a, shifts, and what is reserved.
+  constexpr std::uint32_t others = 0xf | 1u << 6 | 7u << 13 | 1u << 23 | 7u << 29;
   if ((instruction & others) != 0 || a != b) return {};
+  const bool is_16_bit = kind == Tcgen05Type::fp16 || kind == Tcgen05Type::bf16;
+  if (is_transposed_b(instruction) && !is_16_bit) return {};
   const auto if_so = [](bool is_so, Tensor type) {
     return is_so ? std::optional(type) : std::nullopt;
   };
@@ -94,7 +97,7 @@ void TensorMemory::require_place(const TensorMemory& in, unsigned first, unsigne
   }
   require_known_done(in, first, count, product, code);
   for (unsigned c = first; c < first + count; ++c) {
-    if (adds && !in.columns_[c].is_written) {
+    if (adds && !in.columns_[c].is_written()) {
       block_.fault("tcgen05.mma that adds to column " + std::to_string(c) + in.whose(*this) +
                        ", which nobody has written,",
                    code);
@@ -104,23 +107,23 @@ void TensorMemory::require_place(const TensorMemory& in, unsigned first, unsigne
 
 // --- what is read and written ---
 
-std::vector<const std::byte*> TensorMemory::pieces(TensorMemory& in, std::uint64_t descriptor,
-                                                   unsigned count, const char* by, const void* code,
-                                                   unsigned in_row) {
+std::vector<const std::byte*> TensorMemory::pieces(TensorMemory& in, const Operand& of,
+                                                   const char* by, const void* code) {
   std::string unknown;
-  const SharedMatrix matrix = SharedMatrix::of_tcgen05(descriptor, unknown);
+  const SharedMatrix matrix = SharedMatrix::of_tcgen05(of.descriptor, unknown);
   if (!unknown.empty()) {
     block_.fault(std::string(by) + " by the descriptor of a matrix " + unknown + ",", code);
   }
+  const SharedRows rows_of{matrix, of.is_transposed, 0, of.rows, of.in_row};
   if (&in == this) {
-    return pieces_of(block_, {matrix, false, 0, count, in_row}, by, code,
+    return pieces_of(block_, rows_of, by, code,
                      [&](std::uint64_t address) { reads_.note_by_lane(address, code); });
   }
   // The same place there, where dynamic shared memory begins at the same of 1024 bytes.
   const std::uint64_t away = in.block_.shared().dynamic_begin() - block_.shared().dynamic_begin();
-  auto found =
-      pieces_of(block_, {matrix, false, 0, count, in_row}, by, code,
-                [&](std::uint64_t address) { note_read_by_pair(address + away, by, code); });
+  auto found = pieces_of(block_, rows_of, by, code, [&](std::uint64_t address) {
+    note_read_by_pair(address + away, by, code);
+  });
   for (const std::byte*& piece : found) {
     piece = reinterpret_cast<const std::byte*>(reinterpret_cast<std::uint64_t>(piece) + away);
   }
@@ -152,13 +155,55 @@ void TensorMemory::note_read_by_pair(std::uint64_t address, const char* by, cons
 void TensorMemory::write_columns(TensorMemory& in, unsigned first, unsigned count) {
   const unsigned cores = arrivals_.tensor_cores_of(block_.lanes().current_warp());
   for (unsigned c = first; c < first + count; ++c) {
-    in.columns_[c] = {
-        .is_written = true, .writer = cores, .written_with = arrivals_.made_by(cores) + 1};
+    in.columns_[c] = {.quarters_written = (1u << quarters) - 1,
+                      .written = {cores, arrivals_.made_by(cores) + 1}};
   }
+}
+
+// A factor in tensor memory: row i is lane i, two 16-bit elements in a column.
+std::vector<const std::byte*> TensorMemory::pieces_in_columns(unsigned address, const void* code) {
+  constexpr unsigned count = 8, piece = 4;  // columns
+  const unsigned first = address & 0xffff;
+  if (address >> 16 != 0)
+    block_.fault("tcgen05.mma of an a in a lane that is not the first,", code);
+  if (!is_allocated(first, count)) {
+    block_.fault("tcgen05.mma of an a in columns that are not allocated, from " +
+                     std::to_string(first) + " on,",
+                 code);
+  }
+  const unsigned warp = block_.lanes().current_warp(), cores = arrivals_.tensor_cores_of(warp);
+  for (unsigned c = first; c < first + count; ++c) {
+    Column& column = columns_[c];
+    const auto what = [&] { return "tcgen05.mma of an a in column " + std::to_string(c); };
+    if (!column.is_written()) block_.fault(what() + ", which nobody has written,", code);
+    if (!block_.is_traced()) continue;
+    const Arrivals::Known& known = arrivals_.known_to(warp);
+    if (!is_known(column.stored, arrivals_.number_of(warp), known)) {
+      block_.fault("race: " + what() + ", which a warp may still be writing by tcgen05.st,", code);
+    }
+    if (column.written.who != cores && !is_known(column.written, known)) {
+      block_.fault("race: " + what() + ", which another warp's may still be writing,", code);
+    }
+    column.multiplied = {cores, arrivals_.made_by(cores) + 1};
+  }
+  std::vector<const std::byte*> found;
+  for (unsigned row = 0; row < rows; ++row) {
+    for (unsigned c = first; c < first + count; c += piece) {
+      found.push_back(reinterpret_cast<const std::byte*>(&words_[row * std::size_t{columns} + c]));
+    }
+  }
+  return found;
+}
+
+std::vector<const std::byte*> TensorMemory::pieces_of_a(TensorMemory& in, const TensorProduct& mine,
+                                                        const void* code) {
+  if (!mine.a_is_in_columns) return pieces(in, {mine.a, rows}, "tcgen05.mma", code);
+  return pieces_in_columns(static_cast<unsigned>(mine.a), code);
 }
 
 void TensorMemory::multiply(const TensorProduct& mine, const void* code) {
   const HostCode host;
+  fences_.use(false, code);
   require_group(mine.group, "tcgen05.mma", code);
   const bool is_pair = mine.group == CtaGroup::pair;
   const std::vector<TensorMemory*> in = blocks_of(mine.group);
@@ -181,13 +226,23 @@ void TensorMemory::multiply(const TensorProduct& mine, const void* code) {
   if (mine.d >> 16 != 0) block_.fault("tcgen05.mma to a lane that is not the first,", code);
   if (is_pair) require_even_block("tcgen05.mma", code);
   require_one_issuer(code);
+  const bool is_across = is_transposed_b(mine.instruction) && scaled_together(*type) == 0;
+  if (is_pair && (is_across || mine.a_is_in_columns)) {
+    block_.fault(
+        "tcgen05.mma by a pair of an operand across k or in tensor memory, which the model does"
+        " not know,",
+        code);
+  }
+  const unsigned of_b = count / blocks;
+  const Operand b_there =
+      is_across ? Operand{mine.b, depth_of(*type), of_b / 8, true} : Operand{mine.b, of_b};
   std::vector<std::vector<const std::byte*>> a;
   std::vector<std::vector<double>> scales_a, scales_b;
   std::vector<const std::byte*> b;
   for (TensorMemory* const block : in) {
     require_place(*block, first, count, mine.adds, code);
-    a.push_back(pieces(*block, mine.a, rows, "tcgen05.mma", code));
-    const auto columns_there = pieces(*block, mine.b, count / blocks, "tcgen05.mma", code);
+    a.push_back(pieces_of_a(*block, mine, code));
+    const auto columns_there = pieces(*block, b_there, "tcgen05.mma", code);
     b.insert(b.end(), columns_there.begin(), columns_there.end());
     const unsigned byte_a = mine.instruction >> 29 & 3, byte_b = mine.instruction >> 4 & 3;
     scales_a.push_back(scales(*block, *type, mine.scales_a, byte_a, rows, code));
@@ -196,7 +251,7 @@ void TensorMemory::multiply(const TensorProduct& mine, const void* code) {
   ++block_.result().warp_operations[static_cast<std::size_t>(WarpOperation::matrices)];
   for (unsigned i = 0; i < blocks; ++i) {
     write_columns(*in[i], first, count);
-    multiply_rows(*type, {a[i], b, count, false, scales_a[i], scales_b[i]}, rows,
+    multiply_rows(*type, {a[i], b, count, is_across, scales_a[i], scales_b[i]}, rows,
                   &in[i]->words_[first], columns, mine.adds);
     // Each SM's Tensor Cores make their own rows.
     in[i]->block_.result().warpgroup_flops[static_cast<std::size_t>(*type)] +=

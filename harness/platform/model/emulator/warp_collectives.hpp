@@ -22,6 +22,8 @@ inline constexpr int allocate_tensor_memory = wait_for_matrices + 1;
 inline constexpr int free_tensor_memory = allocate_tensor_memory + 1;
 inline constexpr int load_tensor_memory = free_tensor_memory + 1;
 inline constexpr int wait_for_tensor_memory = load_tensor_memory + 1;
+inline constexpr int store_tensor_memory = wait_for_tensor_memory + 1;
+inline constexpr int wait_for_tensor_stores = store_tensor_memory + 1;
 }  // namespace warp_operation
 
 // What a lane brings to an operation of its warp.

@@ -21,6 +21,7 @@ struct TensorProduct {
   bool adds;
   unsigned scales_a = 0, scales_b = 0;  // addresses, of mxfp8 and nvfp4
   CtaGroup group = CtaGroup::one;
+  bool a_is_in_columns = false;  // `a` is an address in tensor memory
 };
 void allocate_tensor_memory(unsigned* place, unsigned columns,
                             CtaGroup group = CtaGroup::one) noexcept;
@@ -36,6 +37,10 @@ void copy_to_tensor_memory(unsigned address, std::uint64_t descriptor,
 // 32 columns, which are there once they have been waited for.
 void load_tensor_memory(void* to, unsigned address) noexcept;
 void wait_for_tensor_memory() noexcept;
+void store_tensor_memory(unsigned address, const void* from) noexcept;
+void wait_for_tensor_stores() noexcept;
+void fence_tensor_memory_before_sync() noexcept;
+void fence_tensor_memory_after_sync() noexcept;
 }  // namespace gpubench::model
 
 constexpr bool has_tcgen05() { return true; }
@@ -50,12 +55,27 @@ __forceinline__ void tcgen05_dealloc(unsigned address) {
   gpubench::model::free_tensor_memory(address, columns);
 }
 __forceinline__ void tcgen05_stored() {}
-__forceinline__ void tcgen05_fence_before_sync() {}
-__forceinline__ void tcgen05_fence_after_sync() {}
+__forceinline__ void tcgen05_fence_before_sync() {
+  gpubench::model::fence_tensor_memory_before_sync();
+}
+__forceinline__ void tcgen05_fence_after_sync() {
+  gpubench::model::fence_tensor_memory_after_sync();
+}
 template <gpubench::Tcgen05Type type>
 __forceinline__ void tcgen05_mma(unsigned d, std::uint64_t a, std::uint64_t b,
                                  std::uint32_t instruction, bool adds) {
   gpubench::model::multiply_to_tensor_memory({type, d, a, b, instruction, adds});
+}
+template <gpubench::Tcgen05Type type>
+__forceinline__ void tcgen05_mma_of_columns(unsigned d, unsigned a, std::uint64_t b,
+                                            std::uint32_t instruction, bool adds) {
+  gpubench::model::multiply_to_tensor_memory({.type = type,
+                                              .d = d,
+                                              .a = a,
+                                              .b = b,
+                                              .instruction = instruction,
+                                              .adds = adds,
+                                              .a_is_in_columns = true});
 }
 __forceinline__ void tcgen05_commit(Mbarrier* barrier) {
   gpubench::model::commit_tensor_products(barrier);
@@ -68,3 +88,8 @@ template <class Register>
 __forceinline__ void tcgen05_wait_ld(Register (&)[32]) {
   gpubench::model::wait_for_tensor_memory();
 }
+template <class Register>
+__forceinline__ void tcgen05_st(unsigned address, const Register (&from)[32]) {
+  gpubench::model::store_tensor_memory(address, from);
+}
+__forceinline__ void tcgen05_wait_st() { gpubench::model::wait_for_tensor_stores(); }

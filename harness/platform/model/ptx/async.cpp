@@ -173,6 +173,7 @@ void AsyncUnit::note_wait(Warp& warp, Mask mask, std::uint64_t barrier, bool in_
   if (b.others_arrived && !in_cluster) {
     throw Fault{"a wait for arrivals of another block that is not in the cluster's scope", mask};
   }
+  if (!b.brought_copies) warp.note_told(mask);  // what copies bring needs no fence of tcgen05
   for_lanes(mask, [&](unsigned i) {
     LaneCopies& lane = copying_[warp.number].by_lane[i];
     if (std::exchange(lane.seen[barrier], b.phase) == b.phase || !b.brought_copies) return;

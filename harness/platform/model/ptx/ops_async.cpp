@@ -20,6 +20,7 @@ void init_mbarrier(Warp& w, const Op& op, Mask mask) {
   });
 }
 void arrive_at_mbarrier(Warp& w, const Op& op, Mask mask) {
+  w.note_telling(mask);
   const Addresses at = addresses_of(w, op, mask);
   for_lanes(mask, [&](unsigned i) {
     const auto& counts = op.extra->sources;
@@ -28,6 +29,7 @@ void arrive_at_mbarrier(Warp& w, const Op& op, Mask mask) {
   });
 }
 void arrive_at_mbarrier_of_cluster(Warp& w, const Op& op, Mask mask) {
+  w.note_telling(mask);
   const Addresses at = addresses_of(w, op, mask);
   for_lanes(mask, [&](unsigned i) {
     const Cluster::Place place = w.block.cluster.place_of(w.block, at[i]);

@@ -6,8 +6,14 @@
 namespace gpubench::model::ptx {
 namespace {
 
-void arrive(Warp& w, const Op&, Mask mask) { w.block.cluster.arrive(w, mask); }
-bool wait(Warp& w, const Op&, Mask mask) { return w.block.cluster.wait(w, mask); }
+void arrive(Warp& w, const Op&, Mask mask) {
+  w.note_telling(mask);
+  w.block.cluster.arrive(w, mask);
+}
+bool wait(Warp& w, const Op&, Mask mask) {
+  w.note_told(mask);
+  return w.block.cluster.wait(w, mask);
+}
 
 void map_address(Warp& w, const Op& op, Mask mask) {
   w.require(op.an, mask, "an address");

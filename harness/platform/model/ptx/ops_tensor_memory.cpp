@@ -47,9 +47,12 @@ const Kind& described(std::string_view name, std::uint32_t bits) {
   const auto field = [&](unsigned low, unsigned width) {
     return bits >> low & ((1u << width) - 1);
   };
-  if (field(0, 4) != 0 || field(13, 4) != 0 || field(29, 3) != 0 || field(6, 1) != 0 ||
+  if (field(0, 4) != 0 || field(13, 3) != 0 || field(29, 3) != 0 || field(6, 1) != 0 ||
       field(23, 1) != 0) {
-    throw Fault{"tcgen05.mma that is sparse, saturates, negates, transposes or shifts", 0};
+    throw Fault{"tcgen05.mma that is sparse, saturates, negates, transposes a or shifts", 0};
+  }
+  if (field(16, 1) != 0 && name != "kind::f16") {
+    throw Fault{"tcgen05.mma that transposes factors of other than 16 bits", 0};
   }
   for (const Kind& kind : kinds) {
     if (kind.name == name && kind.sums == field(4, 2) && kind.factors == field(7, 3) &&
@@ -70,6 +73,7 @@ struct Asked {
 Asked asked_of(Warp& w, const Op& op, Mask mask) {
   const Extra& e = *op.extra;
   const unsigned lane = only_lane(mask);
+  require_fence(w, mask);
   w.block.tensors.require_group(e.group);
   const auto d = static_cast<std::uint32_t>(value_of(w, e.sources[0], lane) +
                                             static_cast<std::uint64_t>(e.barrier_offset));
@@ -108,11 +112,24 @@ void carry_out(Warp& w, const Asked& asked, Tensor tensor, unsigned depth) {
   other.warpgroup_flops[static_cast<std::size_t>(tensor)] += flops;
 }
 
+void require_columns_of_a(Warp& w, std::uint64_t address) {
+  constexpr unsigned count = 8;
+  if (address >> 16 != 0) throw Fault{"tcgen05.mma of an a in a lane that is not the first", 0};
+  w.block.tensors.require_allocated(static_cast<unsigned>(address), count);
+}
+
 void multiply(Warp& w, const Op& op, Mask mask) {
   Asked asked = asked_of(w, op, mask);
   const Kind& kind = described(kinds[op.extra->rows].name, asked.descriptor);
   asked.product.type = kind.type;
   asked.product.sum_type = kind.sum_type;
+  asked.product.a_is_in_columns = op.extra->columns_of_a;
+  asked.product.a += op.extra->a_offset;
+  asked.product.b_is_across = (asked.descriptor >> 16 & 1) != 0;
+  if (asked.product.is_pairs && (asked.product.a_is_in_columns || asked.product.b_is_across)) {
+    throw Fault{"tcgen05.mma of two blocks with an operand across k or in tensor memory", 0};
+  }
+  if (asked.product.a_is_in_columns) require_columns_of_a(w, asked.product.a);
   carry_out(w, asked, kind.tensor, 32 / bytes_of(kind.type));
 }
 
@@ -165,6 +182,7 @@ void multiply_scaled(Warp& w, const Op& op, Mask mask) {
 void copy(Warp& w, const Op& op, Mask mask) {
   const Extra& e = *op.extra;
   const unsigned lane = only_lane(mask);
+  require_fence(w, mask);
   w.block.tensors.require_group(e.group);
   const auto to = static_cast<std::uint32_t>(value_of(w, e.sources[0], lane) +
                                              static_cast<std::uint64_t>(e.barrier_offset));
@@ -183,49 +201,8 @@ void commit(Warp& w, const Op& op, Mask mask) {
   w.block.tensors.commit(w.number * lanes + lane, addresses_of(w, op, mask)[lane], ranks);
 }
 
-// --- loads ---
-
-void perform(Warp& w, Warp::TensorLoad& load) {
-  load.is_done = true;
-  const auto& to = load.op->extra->sums;
-  const unsigned first_lane = load.address >> 16, first = load.address & 0xffff;
-  for (unsigned i = 0; i < to.size(); ++i) {
-    for (unsigned lane = 0; lane < lanes; ++lane) {
-      w.row<std::uint32_t>(to[i].offset)[lane] = w.block.tensors.word(first_lane + lane, first + i);
-    }
-  }
-}
-void load(Warp& w, const Op& op, Mask mask) {
-  require_warp(mask);
-  const Extra& e = *op.extra;
-  const auto address = static_cast<std::uint32_t>(same_for_all(w, e.sources[0]) +
-                                                  static_cast<std::uint64_t>(e.barrier_offset));
-  if (address >> 16 != w.number % 4 * lanes) {
-    throw Fault{"tcgen05.ld of lanes from " + std::to_string(address >> 16) +
-                    " on, which are another warp's",
-                0};
-  }
-  const auto count = static_cast<unsigned>(e.sums.size());
-  w.block.tensors.require_allocated(address & 0xffff, count);
-  for (const Register& r : e.sums) {
-    if (w.pending[r.number]) throw Fault{"tcgen05.ld to a register that is not there yet", 0};
-    w.pending[r.number] = 1;
-    w.define(r, mask);
-  }
-  Warp::TensorLoad& asked = w.tensor_loads.emplace_back();
-  asked = {&op, address, false};
-  if (!w.block.conduct.late_products) perform(w, asked);
-}
-void wait_for_loads(Warp& w, const Op&, Mask mask) {
-  require_warp(mask);
-  for (Warp::TensorLoad& asked : w.tensor_loads) {
-    if (!asked.is_done) perform(w, asked);
-    for (const Register& r : asked.op->extra->sums) w.pending[r.number] = 0;
-  }
-  w.tensor_loads.clear();
-}
-
-void nothing(Warp&, const Op&, Mask) {}
+void fence_before(Warp& w, const Op&, Mask mask) { w.owes_tensor_fence &= ~mask; }
+void fence_after(Warp& w, const Op&, Mask mask) { w.lacks_tensor_fence &= ~mask; }
 
 // --- builders ---
 
@@ -266,10 +243,18 @@ void build_multiply(Builder& b) {
   const auto kind = std::ranges::find_if(kinds, known);
   if (kind == std::end(kinds) || b.operand_count() != 5) b.unknown();
   extra.rows = static_cast<unsigned>(kind - std::begin(kinds));
-  if (b.operand(1).kind == Operand::Kind::address) b.refuse("has an a in tensor memory");
+  const bool a_is_in_columns = b.operand(1).kind == Operand::Kind::address;
+  if (a_is_in_columns && kind->name != "kind::f16") {
+    b.refuse("has an a in tensor memory of other than 16 bits");
+  }
   const Operand& adds = b.operand(4);
+  std::int64_t a_offset = 0;
   extra.sources = {b.address(b.operand(0), Space::shared, extra.barrier_offset),
-                   b.source(b.operand(1), 8), b.source(b.operand(2), 8), b.source(b.operand(3), 4)};
+                   a_is_in_columns ? b.address(b.operand(1), Space::shared, a_offset)
+                                   : b.source(b.operand(1), 8),
+                   b.source(b.operand(2), 8), b.source(b.operand(3), 4)};
+  extra.columns_of_a = a_is_in_columns;
+  extra.a_offset = static_cast<unsigned>(a_offset);
   extra.more = {b.source(adds, 4)};
   add(b, &multiply, extra).offset = adds.kind == Operand::Kind::reg ? 1 : 0;
 }
@@ -278,23 +263,6 @@ void build_multiply(Builder& b) {
 void build_with_address(Builder& b, Handler run, Extra& extra) {
   extra.space = Space::shared;
   add_access(b, run, b.operand(0), extra);
-}
-
-// "tcgen05.ld.sync.aligned.32x32b.x32.b32 {...}, [address]"
-void build_load(Builder& b) {
-  const auto& p = b.instruction().parts;
-  if (p.size() != 7 || p[2] != "sync" || p[3] != "aligned" || p[4] != "32x32b" || p[6] != "b32") {
-    b.unknown();
-  }
-  Extra& extra = b.extra();
-  extra.sums = b.vector_of(b.operand(0), 4, true);
-  const std::string count = std::to_string(extra.sums.size());
-  if (!p[5].starts_with('x') || p[5].substr(1) != count) {
-    b.refuse("has another number of registers");
-  }
-  extra.sources = {b.address(b.operand(1), Space::shared, extra.barrier_offset)};
-  add(b, &load, extra);
-  b.uses_warpgroups();
 }
 
 void build_commit(Builder& b) {
@@ -328,12 +296,12 @@ void build(Builder& b) {
   Extra& extra = b.extra();
   const std::string& what = i.parts[1];
   if (what == "mma") return build_multiply(b);
-  if (what == "ld") return build_load(b);
+  if (what == "ld" || what == "st" || what.starts_with("wait::")) return build_transfer(b);
   if (what == "commit") return build_commit(b);
-  if (is(i, {"tcgen05", "wait::ld", "sync", "aligned"})) {
-    add(b, &wait_for_loads, extra);
-  } else if (what == "fence::before_thread_sync" || what == "fence::after_thread_sync") {
-    add(b, &nothing, extra);  // all is in order here
+  if (is(i, {"tcgen05", "fence::before_thread_sync"})) {
+    add(b, &fence_before, extra);
+  } else if (is(i, {"tcgen05", "fence::after_thread_sync"})) {
+    add(b, &fence_after, extra);
   } else if (what == "cp") {
     build_copy(b);
   } else {

@@ -159,6 +159,8 @@ void warp_barrier(Warp& w, const Op& op, Mask mask) {
   ++w.block.result.warp_operations[static_cast<std::size_t>(WarpOperation::warp_barrier)];
 }
 bool block_barrier(Warp& w, const Op& op, Mask mask) {
+  w.note_telling(mask);
+  w.note_told(mask);
   const Extra& e = *op.extra;
   const auto first = static_cast<unsigned>(std::countr_zero(mask));
   const auto read = [&](const Register& r) {

@@ -52,6 +52,8 @@ struct Extra {
   std::vector<Register> held;                 // of a wgmma's a
   unsigned rows = 0, columns = 0, depth = 0;  // of matrices
   unsigned group = 1;                         // of blocks: .cta_group
+  bool columns_of_a = false;                  // of tcgen05.mma: a is in tensor memory
+  unsigned a_offset = 0;                      // added to its address there
   Type sum_type = Type::f32;
   Tensor tensor = Tensor::fp16;
   int first_sign = 1, second_sign = 1;

@@ -16,6 +16,7 @@ namespace gpubench::model::ptx {
 namespace {
 
 constexpr unsigned k_bytes = 32, piece_bytes = 16, core_rows = 8;
+constexpr unsigned quarter = lanes, all_quarters = 15;
 
 struct Descriptor {
   std::uint64_t start, leading, stride, span;
@@ -50,7 +51,18 @@ struct Descriptor {
     const std::uint64_t group = start + row / core_rows * stride;
     if (span == 0) return group + piece * leading + row % core_rows * piece_bytes;
     const std::uint64_t straight = group + row % core_rows * span + piece * piece_bytes;
-    // Bits 4 and up change by those from 7 on, as many as number the pieces of the span.
+    return swizzled(straight);
+  }
+  // The same in a matrix whose rows lie across k, of what it has at `k`: eight k of a span each,
+  // the next eight `stride` on, the next span `leading`.
+  std::uint64_t place_across(unsigned k, unsigned piece) const {
+    if (span == 0) throw Fault{"a matrix across k without a swizzle", 0};
+    const auto in_span = static_cast<unsigned>(span / piece_bytes);
+    return swizzled(start + piece / in_span * leading + k / core_rows * stride +
+                    k % core_rows * span + piece % in_span * piece_bytes);
+  }
+  // Bits 4 and up change by those from 7 on, as many as number the pieces of the span.
+  std::uint64_t swizzled(std::uint64_t straight) const {
     return straight ^ ((straight >> 7 & (span / piece_bytes - 1)) << 4);
   }
 };
@@ -121,13 +133,19 @@ void TensorUnit::require_allocated(unsigned first, unsigned count) const {
 }
 
 std::uint32_t TensorUnit::word(unsigned lane, unsigned column) const {
-  if (!written_[column]) {
+  if ((written_[column] >> lane / quarter & 1) == 0) {
     throw Fault{"read of column " + std::to_string(column) +
-                    " of tensor memory, which no finished"
-                    " product has written",
+                    " of tensor memory, which neither a finished product nor a store has written",
                 0};
   }
   return words_[std::size_t{lane} * columns + column];
+}
+
+void TensorUnit::store(unsigned first_lane, unsigned column, const Column& words) {
+  for (unsigned i = 0; i < lanes; ++i) {
+    words_[(first_lane + i) * std::size_t{columns} + column] = words[i];
+  }
+  written_[column] |= 1u << first_lane / quarter;
 }
 
 void TensorUnit::multiply(unsigned thread, const Product& product) {
@@ -197,13 +215,46 @@ std::vector<double> TensorUnit::read(Type type, std::uint64_t descriptor, unsign
   return elements;
 }
 
+// A factor in tensor memory: row i is lane i, and columns hold neighbours along k.
+std::vector<double> TensorUnit::read_columns(Type type, std::uint32_t address) const {
+  const unsigned bytes = bytes_of(type), depth = k_bytes / bytes;
+  std::array<std::uint32_t, k_bytes / sizeof(std::uint32_t)> held;
+  std::vector<double> elements;
+  elements.reserve(std::size_t{rows} * depth);
+  for (unsigned row = 0; row < rows; ++row) {
+    for (unsigned i = 0; i < held.size(); ++i) held[i] = word(row, address + i);
+    for (unsigned k = 0; k < depth; ++k) {
+      elements.push_back(
+          element(type, reinterpret_cast<const std::byte*>(held.data()) + k * bytes));
+    }
+  }
+  return elements;
+}
+
+// Columns of b whose rows lie across k: [column * depth + k].
+std::vector<double> TensorUnit::read_across(Type type, std::uint64_t descriptor,
+                                            unsigned count) const {
+  const Descriptor matrix(descriptor);
+  const unsigned bytes = bytes_of(type), depth = k_bytes / bytes, in_piece = piece_bytes / bytes;
+  std::vector<double> elements(std::size_t{count} * depth);
+  for (unsigned k = 0; k < depth; ++k) {
+    for (unsigned column = 0; column < count; ++column) {
+      const std::byte* const at = block_.memory.shared_piece(
+          matrix.place_across(k, column / in_piece), piece_bytes, piece_bytes);
+      elements[column * depth + k] = element(type, at + column % in_piece * bytes);
+    }
+  }
+  return elements;
+}
+
 void TensorUnit::compute(const Product& p) {
   const std::vector<TensorUnit*> in = units(p.is_pairs);
   const auto blocks = static_cast<unsigned>(in.size());
   const unsigned columns_per_block = p.columns / blocks, depth = k_bytes / bytes_of(p.type);
   std::vector<double> b(std::size_t{p.columns} * depth);
   for (unsigned i = 0; i < blocks; ++i) {
-    const std::vector<double> part = in[i]->read(p.type, p.b, columns_per_block);
+    const std::vector<double> part = p.b_is_across ? read_across(p.type, p.b, columns_per_block)
+                                                   : in[i]->read(p.type, p.b, columns_per_block);
     for (unsigned column = 0; column < columns_per_block; ++column) {
       for (unsigned k = 0; k < depth; ++k) {
         b[k * p.columns + i * columns_per_block + column] = part[column * depth + k];
@@ -211,7 +262,10 @@ void TensorUnit::compute(const Product& p) {
     }
   }
   for (TensorUnit* const unit : in) {
-    unit->add_and_store(p, unit->read(p.type, p.a, rows), b, depth);
+    const std::vector<double> a = p.a_is_in_columns
+                                      ? read_columns(p.type, static_cast<std::uint32_t>(p.a))
+                                      : unit->read(p.type, p.a, rows);
+    unit->add_and_store(p, a, b, depth);
   }
 }
 
@@ -229,7 +283,9 @@ void TensorUnit::add_and_store(const Product& p, const std::vector<double>& a,
     }
   };
   if (p.adds) {
-    for (unsigned column = first; column < first + p.columns; ++column) word(0, column);
+    for (unsigned column = first; column < first + p.columns; ++column) {
+      for (unsigned lane = 0; lane < rows; lane += quarter) word(lane, column);
+    }
     each([&](double& sum, const std::uint32_t& word) { sum = element(p.sum_type, &word); });
   }
   (has_wide_vectors() ? add_products_wide : add_products)(a.data(), b.data(), sums.data(), rows,
@@ -239,7 +295,7 @@ void TensorUnit::add_and_store(const Product& p, const std::vector<double>& a,
     word = is_float ? std::bit_cast<std::uint32_t>(static_cast<float>(sum))
                     : static_cast<std::uint32_t>(static_cast<std::int64_t>(sum));
   });
-  std::fill_n(written_.begin() + first, p.columns, 1);
+  std::fill_n(written_.begin() + first, p.columns, all_quarters);
 }
 
 }  // namespace gpubench::model::ptx

@@ -4,6 +4,7 @@
 // b's columns, all at the same addresses.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -47,6 +48,10 @@ class TensorUnit {
   bool has_met();
   // The word at `lane` and `column`, which somebody has written.
   std::uint32_t word(unsigned lane, unsigned column) const;
+  // Words of a warp's lanes, the first of which is `first_lane`, that it has waited for, or not
+  // yet.
+  using Column = std::array<std::uint32_t, lanes>;
+  void store(unsigned first_lane, unsigned column, const Column& words);
   void require_allocated(unsigned first, unsigned count) const;
 
   // --- by a thread: what it asks for is carried out in order, at once or as late as may be ---
@@ -56,6 +61,8 @@ class TensorUnit {
     std::uint64_t a = 0, b = 0;  // descriptors
     unsigned columns = 0;
     bool adds = false, is_pairs = false;
+    bool a_is_in_columns = false;  // `a` is an address in tensor memory
+    bool b_is_across = false;      // its rows lie across k
     // For factors with block scales: the bits of one (0: they have none), where the scales of a and
     // b are, and in which bytes they begin.
     unsigned scaled_bits = 0;
@@ -99,6 +106,8 @@ class TensorUnit {
   std::vector<double> scaled(const Product& product, bool is_b,
                              const std::vector<TensorUnit*>& owners) const;
   std::vector<double> read(Type type, std::uint64_t descriptor, unsigned count) const;
+  std::vector<double> read_columns(Type type, std::uint32_t address) const;
+  std::vector<double> read_across(Type type, std::uint64_t descriptor, unsigned count) const;
   // The unit of the other block of the pair; nullptr: this one is in no pair.
   TensorUnit* peer() const;
   // This unit, or those of both blocks of the pair whose even block it is of.
@@ -110,7 +119,7 @@ class TensorUnit {
 
   Block& block_;
   std::vector<std::uint32_t> words_;  // lane by lane
-  std::vector<char> written_;         // by column
+  std::vector<unsigned> written_;     // by column: quarters of the lanes, a bit each
   std::vector<Allocation> allocations_;
   bool is_relinquished_ = false;
   std::map<unsigned, std::deque<Step>> asked_;  // by thread

@@ -14,6 +14,12 @@ namespace gpubench::model::ptx::tensor {
 inline void require_warp(Mask mask) {
   if (mask != ~Mask{0}) throw Fault{"tcgen05 by fewer than the 32 threads of its warp", mask};
 }
+// Where threads meet or wait for each other, fences order what they do with tensor memory.
+inline void require_fence(const Warp& w, Mask mask) {
+  const Mask lacking = w.lacks_tensor_fence & mask;
+  if (lacking == 0) return;
+  throw Fault{"tcgen05 behind a wait without tcgen05.fence::after_thread_sync", lacking};
+}
 inline std::uint64_t same_for_all(Warp& w, const Register& r) {
   w.require(r.number, ~Mask{0}, "an operand of tcgen05");
   for (unsigned i = 1; i < lanes; ++i) {
@@ -41,5 +47,7 @@ inline unsigned group_of(Builder& b) {
 
 // alloc, dealloc and relinquish_alloc_permit.
 void build_allocation(Builder& b);
+// ld, st and their waits.
+void build_transfer(Builder& b);
 
 }  // namespace gpubench::model::ptx::tensor

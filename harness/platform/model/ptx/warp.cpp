@@ -42,6 +42,8 @@ void Warp::begin(const Program& program, Mask exists_, bool traced) {
   products.clear();
   product_groups = 0;
   tensor_loads.clear();
+  tensor_stores.clear();
+  lacks_tensor_fence = owes_tensor_fence = 0;
 }
 
 void Warp::require(std::uint32_t number_of_register, Mask mask, const char* what) {

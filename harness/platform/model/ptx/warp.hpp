@@ -142,6 +142,21 @@ class Warp {
     bool is_done = false;
   };
   std::vector<TensorLoad> tensor_loads;  // tcgen05.ld, not waited for yet
+  struct TensorStore {
+    std::uint32_t address = 0;
+    std::vector<std::array<std::uint32_t, lanes>> columns;
+  };
+  std::vector<TensorStore> tensor_stores;  // likewise tcgen05.st, of those that are late
+  // Lanes that have waited for others with no tcgen05.fence::after_thread_sync behind that, and
+  // lanes with no fence::before_thread_sync behind a tcgen05.ld or st.
+  Mask lacks_tensor_fence = 0, owes_tensor_fence = 0;
+  // The lanes tell others how far they are, or have been told.
+  void note_telling(Mask mask) const {
+    const Mask owing = owes_tensor_fence & mask;
+    if (owing == 0) return;
+    throw Fault{"arrival behind tcgen05.ld or st without tcgen05.fence::before_thread_sync", owing};
+  }
+  void note_told(Mask mask) { lacks_tensor_fence |= mask; }
 
  private:
   std::vector<std::byte> storage_;
