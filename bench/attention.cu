@@ -15,9 +15,12 @@
 //           one of two warpgroups multiplies, the other one takes its softmax. Its law is the
 //           Tensor Cores' whole peak; of the data sheet's 989 TFLOP/s, FlashAttention-3 reaches 75
 //           % with head_dim 256, and about half with head_dim 64, where exponentials take as long
-//           as products. Either tiled way's memory grows with N, not N^2. With a causal mask, half
-//           of the multiplications are not needed. The library does all of them anyway, so the
-//           standard way saves only reads.
+//           as products. `tcgen05` is the same for Blackwell, as FlashAttention-4 has it: one
+//           thread multiplies for two tiles of queries in turn, while two warpgroups take the
+//           softmax of their scores in tensor memory; the weights multiply V from there. Every
+//           tiled way's memory grows with N, not N^2. With a causal mask, half of the
+//           multiplications are not needed. The library does all of them anyway, so the standard
+//           way saves only reads.
 //           `decode` makes one token per sequence, for which it reads the keys and values of the
 //           whole context: one FLOP per byte for each query head that shares them, 1 to 32. So
 //           memory is the limit, and the law is their bytes over its bandwidth. If 4 query heads
@@ -39,9 +42,9 @@
 //           counted as if L2 kept nothing from one pass to the next. `decode` has 32 heads with
 //           head_dim 128; batch [sequences], context [tokens of each], page [tokens] (0: the cache
 //           is contiguous). tokens_per_second is for this one layer, bytes_per_token are the keys
-//           and values of a sequence, and splits the blocks that share them. `grouped` is `tiled`
-//           or `wgmma` with 16 heads of queries, head_dim 128, no mask. `backward` counts five
-//           products per score, though its two kernels make seven, and has no mask either.
+//           and values of a sequence, and splits the blocks that share them. `grouped` is `tiled`,
+//           `wgmma` or `tcgen05` with 16 heads of queries, head_dim 128, no mask. `backward` counts
+//           five products per score, though its two kernels make seven, and has no mask either.
 // Confirm   ncu --metrics dram__bytes.sum,sm__inst_executed_pipe_tensor.sum
 #include "kernels/attention.cuh"
 
@@ -49,111 +52,45 @@
 
 #include "harness/bench/attention/backward.hpp"
 #include "harness/bench/attention/decode.hpp"
+#include "harness/bench/attention/problem.hpp"
 #include "harness/bench/bench.hpp"
 #include "harness/bench/gemm_row.hpp"
+#include "harness/bench/tcgen05.hpp"
 #include "harness/bench/wgmma.hpp"
 #include "harness/cuda/tensor_map.hpp"
 
 namespace {
 
 using namespace attention;
+using namespace attention::forward;
 using gpubench::Gemm;
 using gpubench::GemmShape;
 using gpubench::GemmType;
 using gpubench::Generator;
 
-constexpr std::size_t tokens = 16384, hidden = 2048;
+// --- tiled, by mma.sync, wgmma or tcgen05 ---
 
-struct Problem {
-  std::size_t seq, head_dim, heads;  // heads of the whole batch
-  bool causal;
-  std::size_t group = 1;  // heads that share one of K and V
-  Shape shape;
-
-  explicit Problem(const Bench& bench)
-      : Problem(bench.arg<std::size_t>("seq"), bench.arg<std::size_t>("head_dim"),
-                std::max<std::size_t>(tokens / bench.arg<std::size_t>("seq"), 1) * hidden /
-                    bench.arg<std::size_t>("head_dim"),
-                bench.arg("causal") != 0) {}
-  Problem(std::size_t of_seq, std::size_t of_head_dim, std::size_t of_heads, bool is_causal,
-          std::size_t of_group = 1)
-      : seq(of_seq),
-        head_dim(of_head_dim),
-        heads(of_heads),
-        causal(is_causal),
-        group(of_group),
-        shape{static_cast<double>(heads), static_cast<double>(seq), static_cast<double>(head_dim),
-              causal, static_cast<double>(group)} {}
-  // The problem of a row of `grouped`.
-  static Problem grouped(const Bench& bench) {
-    constexpr std::size_t of_head = 128, heads = hidden / of_head;
-    const auto seq = bench.arg<std::size_t>("seq");
-    return {seq, of_head, tokens / seq * heads, false, heads / bench.arg<std::size_t>("kv_heads")};
-  }
-  std::size_t elements() const { return heads * seq * head_dim; }
-  std::size_t kv_elements() const { return elements() / group; }
-  // By sequence and row of it.
-  std::size_t head_elements() const { return seq * head_dim; }
-};
-
-// "" or what is wrong with the rows of `out` that were chosen: at the ends, in the middle, and
-// some by chance; of those the ones that blocks of the model's sample have written.
-std::string check_rows(const Problem& p, const element* out, Generator<element> q,
-                       Generator<element> k, Generator<element> v, bool only_written) {
-  // As many as 64 Ki keys are looked at for, on one core.
-  const std::size_t most = std::clamp<std::size_t>((std::size_t{1} << 16) / p.seq, 2, 16);
-  std::vector<std::pair<std::size_t, std::size_t>> rows{
-      {0, 0}, {p.heads - 1, p.seq - 1}, {p.heads - 1, p.seq / 2}, {0, p.seq - 1}};
-  for (std::size_t i = 0; i < 64; ++i) {
-    const std::uint64_t bits = gpubench::random_bits(1, i);
-    rows.emplace_back((bits >> 32) % p.heads, (bits & 0xffffffff) % p.seq);
-  }
-  std::size_t checked = 0;
-  std::vector<element> got(p.head_dim);
-  for (const auto& [head, query] : rows) {
-    const std::size_t begin = head * p.head_elements() + query * p.head_dim;
-    CUDA_CHECK(
-        cudaMemcpy(got.data(), out + begin, got.size() * sizeof(element), cudaMemcpyDeviceToHost));
-    if (only_written && gpubench::is_poison(got[0])) continue;
-    const auto want = expected_row(q, k, v, p.seq, p.head_dim, p.causal, head, query, p.group);
-    for (std::size_t d = 0; d < want.size(); ++d) {
-      const double is = static_cast<float>(got[d]);
-      if (!gpubench::is_right(is, want[d], 0, allowed_error(want, d))) {
-        return gpubench::describe_wrong(begin + d, is, want[d]);
-      }
-    }
-    if (++checked == most) break;
-  }
-  return checked > 0 ? "" : "none of the rows that were to be checked was written";
-}
-
-// What one set of the row's buffers takes.
-template <class... Buffers>
-void note_memory(Bench& bench, const Buffers&... buffers) {
-  bench.note("memory_bytes", static_cast<double>((buffers.size() + ...) * sizeof(element)));
-}
-
-// --- tiled, by mma.sync or by wgmma ---
-
-// One of the two: how it differs for the law.
+// One of the three: how it differs for the law.
 struct Way {
-  double computed;             // the share of the scores that it computes
-  double reach;                // of the Tensor Cores' peak
-  std::size_t shortest_of_64;  // tokens, with 64 elements per head, that have a law
+  double computed;  // the share of the scores that it computes
+  double reach;     // of the Tensor Cores' peak
+  // Tokens that have a law: of 64 elements per head, and of causal blocks that take two turns.
+  std::size_t shortest_of_64, shortest_of_turns;
   double tolerance;
 };
 
 // What the arithmetic takes: the Tensor Cores, as far as they are reached, or the exponentials
-// beside them; the blocks of the last wave count whole. Or the bytes. No law for short causal rows
-// of two turns, whose second asks for keys of the first again: what L2 still has decides; nor for
-// the shortest rows of 64 elements: their blocks do not hide how long a tile takes to come.
+// beside them; the blocks of the last wave count whole. Or the bytes. By mma.sync and wgmma, no law
+// for short causal rows of two turns, whose second asks for keys of the first again: what L2 still
+// has decides; nor for the shortest rows of 64 elements: their blocks do not hide how long a tile
+// takes to come.
 gpubench::Law tiled_law(const Bench& bench, const Problem& p, double blocks, const Way& way) {
   const auto sms = bench.device().find("sm_count"), clock = bench.device().find("sm_clock_hz"),
              special = bench.device().find("sfu_ops_per_clock_per_sm"),
              floor = bench.device().find("kernel_floor_seconds");
   if (!sms || !clock || !special || !floor) return {};
   const bool two_turns = p.causal && groups_of(p.seq) > 1;
-  if (two_turns && p.seq < 2048) return {};
+  if (two_turns && p.seq < way.shortest_of_turns) return {};
   if (p.head_dim == 64 && p.seq < way.shortest_of_64) return {};
   const double waves = std::ceil(blocks / *sms) * *sms / blocks;
   const double scores = p.shape.heads * p.shape.seq * p.shape.seq * waves * way.computed;
@@ -168,14 +105,15 @@ gpubench::Law tiled_law(const Bench& bench, const Problem& p, double blocks, con
 
 // A kernel that never writes the scores. run(s, grid, q, k, v, out) launches it.
 template <class Run>
-void without_scores(Bench& bench, const Problem& p, const Way& way, const Run& run) {
+void without_scores(Bench& bench, const Problem& p, const Way& way, unsigned group_queries,
+                    const Run& run) {
   const auto q = bench.input<element>(p.elements()), k = bench.input<element>(p.kv_elements()),
              v = bench.input<element>(p.kv_elements());
   const auto out = bench.output<element>(p.elements());
   bench.check([=](bool only_written) {
     return check_rows(p, out.data(), q.values(), k.values(), v.values(), only_written);
   });
-  const dim3 grid(blocks_of(p.seq, p.causal), static_cast<unsigned>(p.heads));
+  const dim3 grid(blocks_of(p.seq, p.causal, group_queries), static_cast<unsigned>(p.heads));
   bench.work({.useful_bytes = p.shape.operand_bytes(),
               .flops = p.shape.flops(),
               .law = tiled_law(bench, p, double{1} * grid.x * grid.y, way),
@@ -192,8 +130,9 @@ void tiled_row(Bench& bench, const Problem& p) {
   const Way way{.computed = computed_share(p.seq, p.causal),
                 .reach = bench.device().find("mma_sync_efficiency").value_or(1),
                 .shortest_of_64 = 512,
+                .shortest_of_turns = 2048,
                 .tolerance = 0.6};
-  without_scores(bench, p, way,
+  without_scores(bench, p, way, queries,
                  [&](cudaStream_t s, dim3 grid, auto* q, auto* k, auto* v, auto* out) {
                    launch(kernel, grid, threads, shared, s, q, k, v, out,
                           static_cast<unsigned>(p.seq), static_cast<unsigned>(p.group),
@@ -203,32 +142,56 @@ void tiled_row(Bench& bench, const Problem& p) {
 void tiled(Bench& bench) { tiled_row(bench, Problem(bench)); }
 void grouped_tiled(Bench& bench) { tiled_row(bench, Problem::grouped(bench)); }
 
-void wgmma_row(Bench& bench, const Problem& p) {
-  if (const std::string why = gpubench::why_no_wgmma(); !why.empty()) bench.skip(why);
-  const auto kernel = p.head_dim == 64 ? attention::wgmma<64> : attention::wgmma<128>;
-  const std::size_t shared =
-      p.head_dim == 64 ? wgmma_parts::Pipeline<64>::bytes : wgmma_parts::Pipeline<128>::bytes;
+// By a kernel that has the copy engine bring tiles, whose blocks have `group_queries` each.
+template <class Kernel>
+void row_of_tiles(Bench& bench, const Problem& p, Kernel* kernel, unsigned group_queries,
+                  unsigned block_threads, std::size_t shared, const Way& way) {
   const auto map = [&](const element* matrix, std::size_t heads) {
-    return gpubench::tensor_map(matrix, heads * p.seq, p.head_dim, p.head_dim,
-                                wgmma_parts::tile_rows);
+    return gpubench::tensor_map(matrix, heads * p.seq, p.head_dim, p.head_dim, rings::tile_rows);
   };
   const std::size_t kv_heads = p.heads / p.group;
+  without_scores(bench, p, way, group_queries,
+                 [&](cudaStream_t s, dim3 grid, auto* q, auto* k, auto* v, auto* out) {
+                   launch(kernel, grid, block_threads, shared, s, map(q, p.heads), map(k, kv_heads),
+                          map(v, kv_heads), out, static_cast<unsigned>(p.seq),
+                          static_cast<unsigned>(p.group),
+                          scale_of(static_cast<unsigned>(p.head_dim)), p.causal);
+                 });
+}
+
+void wgmma_row(Bench& bench, const Problem& p) {
+  if (const std::string why = gpubench::why_no_wgmma(); !why.empty()) bench.skip(why);
+  using namespace wgmma_parts;
   // Without a mask, FlashAttention-3, whose way this is, reaches 47 to 66 % of the data sheet's
   // peak with 128 elements per head, and 40 to 50 % with 64 (arXiv 2407.08608, from 512 and 1024
   // tokens on).
-  const Way way{.computed = wgmma_parts::computed_share(p.seq, p.causal),
+  row_of_tiles(bench, p, p.head_dim == 64 ? attention::wgmma<64> : attention::wgmma<128>, queries,
+               wgmma_parts::threads, p.head_dim == 64 ? Pipeline<64>::bytes : Pipeline<128>::bytes,
+               {.computed = wgmma_parts::computed_share(p.seq, p.causal),
                 .reach = 1,
                 .shortest_of_64 = 1024,
-                .tolerance = 0.65};
-  without_scores(
-      bench, p, way, [&](cudaStream_t s, dim3 grid, auto* q, auto* k, auto* v, auto* out) {
-        launch(kernel, grid, wgmma_parts::threads, shared, s, map(q, p.heads), map(k, kv_heads),
-               map(v, kv_heads), out, static_cast<unsigned>(p.seq), static_cast<unsigned>(p.group),
-               scale_of(static_cast<unsigned>(p.head_dim)), p.causal);
-      });
+                .shortest_of_turns = 2048,
+                .tolerance = 0.65});
 }
 void wgmma(Bench& bench) { wgmma_row(bench, Problem(bench)); }
 void grouped_wgmma(Bench& bench) { wgmma_row(bench, Problem::grouped(bench)); }
+
+void tcgen05_row(Bench& bench, const Problem& p) {
+  if (const std::string why = gpubench::why_no_tcgen05(); !why.empty()) bench.skip(why);
+  using namespace tcgen05_parts;
+  // FlashAttention-4, whose way this is, reaches up to 71 % of the data sheet's peak
+  // (together.ai/blog/flashattention-4).
+  row_of_tiles(bench, p, p.head_dim == 64 ? attention::tcgen05<64> : attention::tcgen05<128>,
+               group_queries, tcgen05_parts::threads,
+               p.head_dim == 64 ? Pipeline<64>::bytes : Pipeline<128>::bytes,
+               {.computed = tcgen05_parts::computed_share(p.seq, p.causal),
+                .reach = 1,
+                .shortest_of_64 = 0,
+                .shortest_of_turns = 0,
+                .tolerance = 0.65});
+}
+void tcgen05(Bench& bench) { tcgen05_row(bench, Problem(bench)); }
+void grouped_tcgen05(Bench& bench) { tcgen05_row(bench, Problem::grouped(bench)); }
 
 // --- standard ---
 
@@ -345,11 +308,14 @@ void rows(Registration* to) {
   arguments(to)->Args({2048, 128, 0})->Args({2048, 128, 1})->Args({4096, 128, 0})->Apply(all_rows);
 }
 void long_rows(Registration* to) { arguments(to)->Args({4096, 128, 0})->Apply(all_rows); }
+void full_rows(Registration* to) { arguments(to)->Apply(all_rows); }
 GPU_BENCHMARK(attention, standard)->Apply(rows);
 GPU_BENCHMARK(attention, tiled)->Apply(rows);
 GPU_BENCHMARK(attention, wgmma)->Apply(long_rows);
+GPU_BENCHMARK(attention, tcgen05)->Apply(full_rows);
 GPU_BENCHMARK_BY(attention, grouped)
-    ->Functions("by", {{"tiled", grouped_tiled}, {"wgmma", grouped_wgmma}})
+    ->Functions("by",
+                {{"tiled", grouped_tiled}, {"wgmma", grouped_wgmma}, {"tcgen05", grouped_tcgen05}})
     ->ArgNames({"seq [tokens]", "kv_heads"})
     ->In(Suite::full)
     ->ArgsProduct({{256, 4096}, {16, 4, 1}});

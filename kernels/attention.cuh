@@ -8,7 +8,8 @@
 // tiled way (Dao, "FlashAttention-2", arXiv 2307.08691) never has them in memory: a block keeps the
 // results of 128 queries in registers, goes through the keys 64 at a time, and scales down what it
 // has whenever a larger score turns up (the online softmax of Milakov and Gimelshein). On Hopper,
-// `wgmma` does the same with what came after mma.sync and cp.async (kernels/attention/wgmma.cuh).
+// `wgmma` does the same with what came after mma.sync and cp.async (kernels/attention/wgmma.cuh);
+// on Blackwell's data-centre parts, `tcgen05` (kernels/attention/tcgen05.cuh).
 #pragma once
 
 #include <cuda_bf16.h>
@@ -24,6 +25,7 @@
 #include "kernels/attention/fragments.cuh"
 #include "kernels/attention/groups.cuh"
 #include "kernels/attention/softmax.cuh"
+#include "kernels/attention/tcgen05.cuh"
 #include "kernels/attention/wgmma.cuh"
 #include "kernels/normalization.cuh"
 

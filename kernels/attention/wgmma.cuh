@@ -12,66 +12,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <dynamic_shared.hpp>
+#include <register_quota.hpp>
 #include <warp_mma.hpp>
 
 #include "kernels/attention/groups.cuh"
+#include "kernels/attention/rings.cuh"
 #include "kernels/attention/softmax.cuh"
-#include "kernels/common/bf16_rows.cuh"
 
 namespace attention {
 
 namespace wgmma_parts {
-using namespace bf16_rows;
+using namespace rings;
 
 inline constexpr unsigned warpgroup = 128, multiplying_groups = 2, group_warps = 4;
 inline constexpr unsigned group_queries = queries / multiplying_groups, keys = 128, stages = 2;
 inline constexpr unsigned threads = (1 + multiplying_groups) * warpgroup;
-// Tiles of Q, K and V are the same: 128 rows, in panels of 64 elements each, which is as far as a
-// swizzle goes.
-inline constexpr unsigned tile_rows = 128, panel_columns = row_bytes / sizeof(element),
-                          panel_bytes = tile_rows * row_bytes;
 static_assert(tile_rows == queries && tile_rows == keys);
 template <unsigned head_dim>
-constexpr unsigned tile_bytes = head_dim / panel_columns* panel_bytes;
-template <unsigned head_dim>
 constexpr unsigned stored_bytes = 16 * head_dim * sizeof(element);  // of a warp, on the way out
-
-// Tiles that one thread has brought and warps read, so many at a time. Tile n is in stage n % held,
-// as the (n / held)-th.
-template <unsigned head_dim, unsigned held>
-struct Ring {
-  static constexpr unsigned tiles_bytes = held * tile_bytes<head_dim>;
-  unsigned char* tiles;
-  Mbarrier *brought, *done_with;
-
-  __device__ void init(unsigned readers) const {
-    for (unsigned s = 0; s < held; ++s) {
-      mbarrier_init(&brought[s]);
-      mbarrier_init(&done_with[s], readers);
-    }
-  }
-  __device__ unsigned char* tile(unsigned n) const {
-    return tiles + n % held * tile_bytes<head_dim>;
-  }
-  // Asks for tile n, the rows from `row` on, once all are done with what was there.
-  __device__ void bring(unsigned n, const CUtensorMap* from, unsigned row) const {
-    mbarrier_wait(&done_with[n % held], n / held % 2 ^ 1);  // the first time at once
-    mbarrier_expect(&brought[n % held], tile_bytes<head_dim>);
-#pragma unroll
-    for (unsigned panel = 0; panel < head_dim / panel_columns; ++panel) {
-      bulk_copy_box(tile(n) + panel * panel_bytes, from, panel * panel_columns, row,
-                    &brought[n % held]);
-    }
-  }
-  __device__ const unsigned char* wait_for(unsigned n) const {
-    mbarrier_wait(&brought[n % held], n / held % 2);
-    return tile(n);
-  }
-  // One lane speaks for its warp.
-  __device__ void release(unsigned n) const {
-    if (threadIdx.x % warp == 0) mbarrier_arrive(&done_with[n % held]);
-  }
-};
 
 // What the warpgroups pass to each other, in shared memory.
 template <unsigned head_dim>
@@ -107,10 +65,6 @@ struct Pipeline {
       mbarrier_init(&turns[group], group_warps);
     }
   }
-};
-
-struct Maps {
-  const CUtensorMap *q, *k, *v;
 };
 
 // One thread asks for the tiles in the order in which they are multiplied.
@@ -159,7 +113,7 @@ __device__ __forceinline__ void multiply_keys(Scores& scores, const unsigned cha
                                               const unsigned char* k) {
 #pragma unroll
   for (unsigned d = 0; d < head_dim; d += 16) {
-    const unsigned panel = d / panel_columns * panel_bytes, on = d % panel_columns / 8;
+    const unsigned panel = d / panel_elements * panel_bytes, on = d % panel_elements / 8;
     wgmma_m64n128k16_bf16(scores, rows_at(q + panel) + on, rows_at(k + panel) + on, d > 0);
   }
 }

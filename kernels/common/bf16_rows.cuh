@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "matrix_descriptor.hpp"
+#include "tcgen05_descriptor.hpp"
 
 namespace bf16_rows {
 
@@ -37,6 +38,12 @@ __device__ inline std::uint64_t rows_at(const unsigned char* place) {
 __device__ inline std::uint64_t transposed_rows_at(const unsigned char* place, unsigned apart) {
   return gpubench::matrix_descriptor(place_in_shared(place), apart, pattern_bytes,
                                      gpubench::Swizzle::of_128_bytes);
+}
+
+// For tcgen05, either; rows along k have no use for `apart`.
+__device__ inline std::uint64_t matrix_at(const unsigned char* place, unsigned apart = 0) {
+  return gpubench::tcgen05_matrix(place_in_shared(place), apart, pattern_bytes,
+                                  gpubench::Swizzle::of_128_bytes);
 }
 
 __device__ inline unsigned packed(float low, float high) {
@@ -75,6 +82,42 @@ __device__ inline void store_rows(element* to, std::size_t n, const float* sums,
   for (unsigned r = 0; r < rows * pieces / lanes; ++r) {
     const unsigned at = r * lanes + lane;
     *reinterpret_cast<uint4*>(to + at / pieces * n + at % pieces * 8) = staged[r];
+  }
+}
+
+// What a warp stores at a time of rows that its lanes hold, one each.
+inline constexpr unsigned loaded_columns = 32, stored_columns = 64;
+inline constexpr unsigned chunk_bytes = 32 * stored_columns * sizeof(element);
+// A lane's 64 elements of one row, to whole lines of memory. `to`: the first of the warp's 32 rows,
+// which are `n` apart. `staging`: of the warp's own, on 1024 bytes.
+__device__ __forceinline__ void store_chunk(element* to, std::size_t n,
+                                            const float (&low)[loaded_columns],
+                                            const float (&high)[loaded_columns],
+                                            unsigned char* staging) {
+  constexpr unsigned pieces = row_bytes / piece_bytes;
+  constexpr unsigned lanes = 32;
+  const unsigned lane = threadIdx.x % lanes;
+  const auto packed_piece = [](const float* x) {
+    return make_uint4(packed(x[0], x[1]), packed(x[2], x[3]), packed(x[4], x[5]),
+                      packed(x[6], x[7]));
+  };
+  __syncwarp();  // what was staged before has been read
+#pragma unroll
+  for (unsigned p = 0; p < pieces; ++p) {
+    const float* const from = p < pieces / 2 ? &low[8 * p] : &high[8 * (p - pieces / 2)];
+    *reinterpret_cast<uint4*>(staging + swizzled_place(lane, p)) = packed_piece(from);
+  }
+  __syncwarp();
+  uint4 staged[pieces];
+#pragma unroll
+  for (unsigned p = 0; p < pieces; ++p) {
+    const unsigned row = p * (lanes / pieces) + lane / pieces;
+    staged[p] = *reinterpret_cast<const uint4*>(staging + swizzled_place(row, lane % pieces));
+  }
+#pragma unroll
+  for (unsigned p = 0; p < pieces; ++p) {
+    const unsigned row = p * (lanes / pieces) + lane / pieces;
+    *reinterpret_cast<uint4*>(to + row * n + lane % pieces * 8) = staged[p];
   }
 }
 

@@ -18,9 +18,6 @@ using namespace tma_stages;
 inline constexpr unsigned storing_warps = 4, bringing_warp = 4, multiplying_warp = 5;
 // A column of tensor memory holds one of D's, for all rows of a tile: there is room for two tiles.
 inline constexpr unsigned tiles_at_once = 2, all_columns = tiles_at_once * block_n;
-// What a warp stores at a time.
-inline constexpr unsigned loaded_columns = 32, stored_columns = 64;
-inline constexpr unsigned chunk_bytes = warp * stored_columns * sizeof(element);
 inline constexpr unsigned shared_bytes = pattern_bytes + stages * stage_bytes +
                                          storing_warps * chunk_bytes +
                                          2 * (stages + tiles_at_once) * 8;
@@ -39,11 +36,6 @@ struct Pipeline : Stages {
     emptied = summed + tiles_at_once;
   }
 };
-
-__device__ inline std::uint64_t matrix_at(const unsigned char* rows) {
-  return gpubench::tcgen05_matrix(place_in_shared(rows), 0, pattern_bytes,
-                                  gpubench::Swizzle::of_128_bytes);
-}
 
 // One thread asks for all products. `sums`: the first column of the block's tensor memory.
 __device__ __forceinline__ void multiply_tiles(const Pipeline& at, unsigned sums, TileGrid grid) {
@@ -68,38 +60,6 @@ __device__ __forceinline__ void multiply_tiles(const Pipeline& at, unsigned sums
       tcgen05_commit(&at.done_with[stage]);
     }
     tcgen05_commit(&at.summed[half]);
-  }
-}
-
-// A lane's 64 elements of one row, to whole lines of memory. `to`: the first of the warp's 32 rows,
-// which are `n` apart.
-__device__ __forceinline__ void store_chunk(element* to, std::size_t n,
-                                            const float (&low)[loaded_columns],
-                                            const float (&high)[loaded_columns],
-                                            unsigned char* staging) {
-  constexpr unsigned pieces = row_bytes / piece_bytes;
-  const unsigned lane = threadIdx.x % warp;
-  const auto packed_piece = [](const float* x) {
-    return make_uint4(packed(x[0], x[1]), packed(x[2], x[3]), packed(x[4], x[5]),
-                      packed(x[6], x[7]));
-  };
-  __syncwarp();  // what was staged before has been read
-#pragma unroll
-  for (unsigned p = 0; p < pieces; ++p) {
-    const float* const from = p < pieces / 2 ? &low[8 * p] : &high[8 * (p - pieces / 2)];
-    *reinterpret_cast<uint4*>(staging + swizzled_place(lane, p)) = packed_piece(from);
-  }
-  __syncwarp();
-  uint4 staged[pieces];
-#pragma unroll
-  for (unsigned p = 0; p < pieces; ++p) {
-    const unsigned row = p * (warp / pieces) + lane / pieces;
-    staged[p] = *reinterpret_cast<const uint4*>(staging + swizzled_place(row, lane % pieces));
-  }
-#pragma unroll
-  for (unsigned p = 0; p < pieces; ++p) {
-    const unsigned row = p * (warp / pieces) + lane / pieces;
-    *reinterpret_cast<uint4*>(to + row * n + lane % pieces * 8) = staged[p];
   }
 }
 

@@ -15,7 +15,7 @@ inline constexpr Tiles tcgen05_pair_tiles{256, 256, 64, 192, false};
 namespace tcgen05_pair_parts {
 using namespace bf16_rows;
 using tcgen05_parts::storing_warps, tcgen05_parts::bringing_warp, tcgen05_parts::multiplying_warp,
-    tcgen05_parts::tiles_at_once, tcgen05_parts::chunk_bytes, tcgen05_parts::matrix_at;
+    tcgen05_parts::tiles_at_once;
 using tma_stages::TileGrid;
 inline constexpr unsigned block_m = tcgen05_pair_tiles.block_m,
                           block_n = tcgen05_pair_tiles.block_n,

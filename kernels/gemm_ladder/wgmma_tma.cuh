@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <dynamic_shared.hpp>
+#include <register_quota.hpp>
 #include <warp_mma.hpp>
 
 #include "kernels/gemm_ladder/tma_stages.cuh"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "harness/bench/tcgen05.hpp"
 #include "harness/bench/wgmma.hpp"
 #include "harness/cuda/tensor_map.hpp"
 #include "kernels/attention.cuh"
@@ -46,16 +47,36 @@ class AttentionRuns : public KernelTest {
   DeviceBuffer<attention::element> run_wgmma(unsigned heads, unsigned seq, bool causal,
                                              unsigned group = 1) {
     using namespace attention;
-    const std::size_t n = std::size_t{heads} * seq * head_dim;
+    return run_by_tiles<head_dim>(wgmma<head_dim>, dim3(blocks_of(seq, causal), heads),
+                                  wgmma_parts::threads, wgmma_parts::Pipeline<head_dim>::bytes, seq,
+                                  group, causal);
+  }
+
+  template <unsigned head_dim>
+  DeviceBuffer<attention::element> run_tcgen05(unsigned heads, unsigned seq, bool causal,
+                                               unsigned group = 1) {
+    using namespace attention;
+    const dim3 grid(blocks_of(seq, causal, tcgen05_parts::group_queries), heads);
+    return run_by_tiles<head_dim>(tcgen05<head_dim>, grid, tcgen05_parts::threads,
+                                  tcgen05_parts::Pipeline<head_dim>::bytes, seq, group, causal);
+  }
+
+ private:
+  // A kernel that has the copy engine bring tiles.
+  template <unsigned head_dim, class Kernel>
+  DeviceBuffer<attention::element> run_by_tiles(Kernel* kernel, dim3 grid, unsigned threads,
+                                                std::size_t shared, unsigned seq, unsigned group,
+                                                bool causal) {
+    using namespace attention;
+    const std::size_t n = std::size_t{grid.y} * seq * head_dim;
     const auto q = filled(n, of_q), k = filled(n / group, of_k), v = filled(n / group, of_v);
-    auto out = output<attention::element>(n);
+    auto out = output<element>(n);
     const auto map = [&](const auto& matrix) {
       return tensor_map(matrix.data(), matrix.size() / head_dim, head_dim, head_dim,
-                        wgmma_parts::tile_rows);
+                        rings::tile_rows);
     };
-    launch(wgmma<head_dim>, dim3(blocks_of(seq, causal), heads), wgmma_parts::threads,
-           wgmma_parts::Pipeline<head_dim>::bytes, nullptr, map(q), map(k), map(v), out.data(), seq,
-           group, scale_of(head_dim), causal);
+    launch(kernel, grid, threads, shared, nullptr, map(q), map(k), map(v), out.data(), seq, group,
+           scale_of(head_dim), causal);
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
     return out;
   }

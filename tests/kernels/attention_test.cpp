@@ -47,6 +47,11 @@ class AttentionTest : public AttentionRuns {
     expect_rows(run_wgmma<head_dim>(heads, seq, causal), heads, seq, head_dim, causal);
   }
 
+  template <unsigned head_dim>
+  void expect_tcgen05(unsigned heads, unsigned seq, bool causal) {
+    expect_rows(run_tcgen05<head_dim>(heads, seq, causal), heads, seq, head_dim, causal);
+  }
+
   // By the library's multiplications and a softmax between them.
   void expect_standard(bool causal) {
     constexpr unsigned heads = 2, seq = 72, head_dim = 64;
@@ -110,6 +115,23 @@ TEST_F(AttentionTest, ByWgmmaAndTma) {
   }
 }
 
+// A block with one tile of queries; with two; and with so many of keys that stages go round, in
+// causal blocks from their first group of queries to their second. Of three tiles the last is alone
+// in its block, of five the one in the middle.
+TEST_F(AttentionTest, ByTcgen05With64Elements) {
+  if (const std::string why = why_no_tcgen05(); !why.empty()) GTEST_SKIP() << why;
+  for (const bool causal : {false, true}) {
+    for (const unsigned seq : {128u, 256u, 640u}) expect_tcgen05<64>(1, seq, causal);
+  }
+}
+
+TEST_F(AttentionTest, ByTcgen05With128Elements) {
+  if (const std::string why = why_no_tcgen05(); !why.empty()) GTEST_SKIP() << why;
+  for (const bool causal : {false, true}) {
+    for (const unsigned seq : {128u, 384u}) expect_tcgen05<128>(1, seq, causal);
+  }
+}
+
 // Two, four or all of them.
 TEST_F(AttentionTest, HeadsShareKeysAndValues) {
   if (const std::string why = too_old_for({8, 0}); !why.empty()) GTEST_SKIP() << why;
@@ -123,6 +145,12 @@ TEST_F(AttentionTest, HeadsShareKeysAndValuesByWgmma) {
   if (const std::string why = why_no_wgmma(); !why.empty()) GTEST_SKIP() << why;
   expect_rows(run_wgmma<64>(4, 128, true, 2), 4, 128, 64, true, 0, 2);
   expect_rows(run_wgmma<128>(2, 256, false, 2), 2, 256, 128, false, 0, 2);
+}
+
+TEST_F(AttentionTest, HeadsShareKeysAndValuesByTcgen05) {
+  if (const std::string why = why_no_tcgen05(); !why.empty()) GTEST_SKIP() << why;
+  expect_rows(run_tcgen05<64>(4, 128, true, 2), 4, 128, 64, true, 0, 2);
+  expect_rows(run_tcgen05<128>(2, 256, false, 2), 2, 256, 128, false, 0, 2);
 }
 
 TEST_F(AttentionTest, TheStandardWayIsTheSame) {

@@ -301,15 +301,6 @@ __device__ inline void wgmma_wait_for(Registers&... registers) {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(left) : "memory");
   (detail::pin(registers), ...);
 }
-// A warpgroup's threads have so many registers each from here on, of those the block was given.
-template <unsigned registers>
-__device__ inline void take_registers() {
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers));
-}
-template <unsigned registers>
-__device__ inline void give_registers_back() {
-  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(registers));
-}
 #else
 __device__ inline void wgmma_m64n256k16_bf16(float (&)[128], std::uint64_t, std::uint64_t, bool) {
   __trap();
@@ -325,10 +316,6 @@ __device__ inline void wgmma_m64k16_bf16_transposed(float (&)[fragments][4], con
 __device__ inline void wgmma_commit() {}
 template <unsigned left, class... Registers>
 __device__ inline void wgmma_wait_for(Registers&...) {}
-template <unsigned registers>
-__device__ inline void take_registers() {}
-template <unsigned registers>
-__device__ inline void give_registers_back() {}
 #endif
 #undef GPUBENCH_WGMMA
 #undef GPUBENCH_64

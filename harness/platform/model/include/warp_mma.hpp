@@ -72,7 +72,3 @@ template <unsigned left, class... Registers>
 __forceinline__ void wgmma_wait_for(Registers&...) {
   gpubench::model::wait_for_products(left);
 }
-template <unsigned registers>
-__forceinline__ void take_registers() {}
-template <unsigned registers>
-__forceinline__ void give_registers_back() {}
