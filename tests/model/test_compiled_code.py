@@ -238,6 +238,33 @@ def test_the_rung_of_pairs_is_of_two_blocks_throughout(tmp_path: Path, architect
     assert not re.search(r" (LDL|STL|HMMA|LDG)\b", body)
 
 
+@pytest.mark.parametrize("architecture", ["sm_100a", "sm_103a"])
+def test_attention_multiplies_weights_from_tensor_memory(tmp_path: Path, architecture: str) -> None:
+    source = tmp_path / "attention.cu"
+    maps = ", ".join(3 * ["const __grid_constant__ CUtensorMap"])
+    arguments = f"{maps}, bf16_rows::element*, unsigned, unsigned, float, bool"
+    source.write_text(
+        '#include "kernels/attention/tcgen05.cuh"\n'
+        + "".join(
+            f"template __global__ void attention::tcgen05<{d}>({arguments});\n" for d in (64, 128)
+        )
+    )
+    cubin = nvcc(source, tmp_path / "attention.cubin", "-cubin", f"-arch={architecture}")
+    functions = re.split(r"Function : (\S+)", output_of(tool("cuobjdump"), "-sass", cubin))[1:]
+    code = dict(zip(functions[::2], functions[1::2], strict=True))
+    for head_dim in (64, 128):
+        (body,) = [text for name, text in code.items() if f"ILj{head_dim}E" in name]
+        # For each of two tiles of queries: along head_dim, and along 128 keys.
+        assert len(re.findall(r" UTCHMMA gdesc\S+ gdesc", body)) == 2 * head_dim // 16
+        assert len(re.findall(r" UTCHMMA tmem\S+ gdesc", body)) == 2 * 128 // 16
+        # Scores; results that are scaled, and those that are stored. Weights, and scaled results.
+        assert body.count(" LDTM.x32 ") == 4 + 1 + 2
+        assert body.count(" STTM.x32 ") == 2 + 1
+        assert " USETMAXREG.TRY_ALLOC.CTAPOOL " in body
+        assert body.count(" MUFU.EX2 ") == 128 + 1
+        assert not re.search(r" (LDL|STL|HMMA|LDG)\b", body)
+
+
 @pytest.mark.parametrize("architecture", ["sm_90a", "sm_100a", "sm_103a"])
 def test_a_multicast_is_one_instruction_of_the_copy_engine(
     tmp_path: Path, architecture: str

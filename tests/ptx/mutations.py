@@ -6,6 +6,7 @@ kernel's linker name, and what replaces the n-th match of a regular expression i
 
 from __future__ import annotations
 
+from .attention_mutations import ATTENTION
 from .block_scale_mutations import BLOCK_SCALES, SCALED_PAIRS, SCALED_TENSOR_MEMORY
 from .cluster_mutations import CLUSTERS
 from .multimem_mutations import MULTIMEM
@@ -350,3 +351,4 @@ MUTATIONS: list[Mutation] = (
     BARRIERS + INDICES + ASYNCHRONOUS + MATRICES + WARPGROUPS + TENSOR_MEMORY + CALLS
 )
 MUTATIONS += CLUSTERS + MULTIMEM + BLOCK_SCALES + SCALED_TENSOR_MEMORY + PAIRS + SCALED_PAIRS
+MUTATIONS += ATTENTION
