@@ -150,11 +150,11 @@ std::vector<TracedOperation> trace_by_events(
 // The linker sends the program's calls here (--wrap).
 extern "C" {
 
-#define GPUBENCH_ANNOUNCED(function, parameters, arguments, ...)       \
-  cudaError_t __real_##function parameters;                            \
-  cudaError_t __wrap_##function parameters {                           \
-    const gpubench::AnnouncedCall announced({#function, __VA_ARGS__}); \
-    return __real_##function arguments;                                \
+#define GPUBENCH_ANNOUNCED(function, parameters, arguments, ...) \
+  cudaError_t __real_##function parameters;                      \
+  cudaError_t __wrap_##function parameters {                     \
+    gpubench::AnnouncedCall announced({#function, __VA_ARGS__}); \
+    return announced.returned(__real_##function arguments);      \
   }
 GPUBENCH_ANNOUNCED(cudaMemcpy, (void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind),
                    (to, from, bytes, kind), nullptr, true, nullptr, bytes,

@@ -42,12 +42,12 @@ void launch_with(std::span<cudaLaunchAttribute> attributes, void (*kernel)(P...)
   config.attrs = attributes.data();
   config.numAttrs = static_cast<unsigned>(attributes.size());
   const cudaError_t error = [&] {
-    const AnnouncedCall announced({.name = "cudaLaunchKernelEx",
-                                   .stream = stream,
-                                   .queues = true,
-                                   .kernel = reinterpret_cast<const void*>(kernel),
-                                   .engine = compute_track});
-    return cudaLaunchKernelEx(&config, kernel, std::forward<A>(arguments)...);
+    AnnouncedCall announced({.name = "cudaLaunchKernelEx",
+                             .stream = stream,
+                             .queues = true,
+                             .kernel = reinterpret_cast<const void*>(kernel),
+                             .engine = compute_track});
+    return announced.returned(cudaLaunchKernelEx(&config, kernel, std::forward<A>(arguments)...));
   }();
   if (error != cudaSuccess) launch_failed(error, grid, block, shared_bytes);
 }

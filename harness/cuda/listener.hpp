@@ -17,6 +17,7 @@ struct CudaCall {
   const char* engine = "";        // that works on it, as far as the call tells: a track's name
   const void* to = nullptr;       // of a copy
   const void* from = nullptr;
+  cudaError_t error = cudaSuccess;  // what it has returned, once it has
 };
 
 class CallListener {
@@ -41,8 +42,11 @@ class AnnouncedCall {
   AnnouncedCall(const AnnouncedCall&) = delete;
   AnnouncedCall& operator=(const AnnouncedCall&) = delete;
 
+  // Passes on what the call has returned, which the listener gets to know.
+  cudaError_t returned(cudaError_t error) { return call_.error = error; }
+
  private:
-  const CudaCall call_;
+  CudaCall call_;
   CallListener* const listener_;
 };
 
