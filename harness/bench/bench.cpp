@@ -150,6 +150,15 @@ void Bench::on_host(std::span<std::byte> results) {
   host_results_.push_back(results);
 }
 
+// Before each run that is timed: the next buffers.
+void Bench::begin_run() {
+  turn_ = (turn_ + 1) % sets_;
+  if (!poisons_host_) return;
+  for (const std::span<std::byte> results : host_results_) {
+    std::memset(results.data(), poison_byte, results.size());
+  }
+}
+
 std::string Bench::results_file(const std::string& folder) const {
   std::string name = row_.name;
   std::ranges::replace(name, '/', '_');

@@ -256,6 +256,9 @@ class Bench {
       return "";
     });
   }
+  // What comes back to the host is poisoned before every run, not only the one that is checked: for
+  // a body that nobody trusts, which could tell the two apart.
+  void poison_host_before_runs() { poisons_host_ = true; }
   // A check of another kind, made after one run of the body: "" or what is wrong.
   void check(std::function<std::string(bool only_written)> wrong);
   // In a check: the model has only priced what the body did; there are no results of it.
@@ -340,6 +343,7 @@ class Bench {
   void note_compiled(cudaError_t error, const cudaFuncAttributes& attributes, bool required);
   void add_cold_sets();
   void on_host(std::span<std::byte> results);
+  void begin_run();
   std::string results_file(const std::string& folder) const;
   void keep_results() const;
   void judge_results();
@@ -362,6 +366,7 @@ class Bench {
   double head_start_seconds_ = 0;
   std::uint64_t memory_mark_;
   std::vector<std::span<std::byte>> host_results_;
+  bool poisons_host_ = false;
   bool priced_ = false;
   bool only_describes_ = false;
   bool blocks_host_ = false;

@@ -78,7 +78,7 @@ Timing Bench::take_samples(const Body& body, double budget_seconds, double warmu
   Timing timing;
   const auto take = [&] {
     timing = time_body(
-        body, [this] { turn_ = (turn_ + 1) % sets_; }, timer);
+        body, [this] { begin_run(); }, timer);
   };
   if (settings_.profile) {
     // What is timed besides, once the row has its time, is not the row.
