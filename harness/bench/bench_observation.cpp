@@ -87,6 +87,7 @@ void Bench::take_counters(const Observation& observation) {
     known("global_excess", observation.global_excess);
     known("shared_excess", observation.shared_excess);
     known("loaded_words", observation.loaded_words);
+    known("atomic_bytes", observation.atomic_bytes);
     if (work_.flops > 0 && observation.fma_flops) {
       row_.counters["fma_share"] = *observation.fma_flops / work_.flops;
     }

@@ -51,8 +51,9 @@ struct Observation {
   std::vector<std::pair<std::string, double>> terms;  // of the kernel that takes longest, seconds
   std::vector<std::pair<std::string, double>> instructions;  // of warps, by class, of all kernels
   // All its kernels' accesses: sectors over the fewest that hold as many bytes, wavefronts over
-  // what they take without a conflict, and words of global memory that a thread loads.
-  std::optional<double> global_excess, shared_excess, loaded_words;
+  // what they take without a conflict, words of global memory that a thread loads, and bytes that
+  // it changes by atomics.
+  std::optional<double> global_excess, shared_excess, loaded_words, atomic_bytes;
   std::optional<double> fma_flops;  // of their multiply-adds in fp32 and fp64, by all lanes
   bool whole = true;                // false: only a sample of the blocks was executed
   bool priced = false;              // some of it has a duration but no results: a large collective

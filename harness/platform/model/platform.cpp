@@ -253,8 +253,14 @@ void note_excess(const model::Counts& all, const std::vector<model::Emulator::Ru
     result.shared_excess = shared.wavefronts / shared.ideal_wavefronts;
   }
   if (threads > 0) {
-    const double bytes = all.at(model::Space::global, model::Access::load).bytes;
+    // An atomic returns what it has read.
+    const double bytes = all.at(model::Space::global, model::Access::load).bytes +
+                         all.at(model::Space::global, model::Access::atomic).bytes +
+                         all.bulk_loads.bytes;
     result.loaded_words = bytes / sizeof(float) / threads;
+    result.atomic_bytes = (all.at(model::Space::global, model::Access::atomic).bytes +
+                           all.at(model::Space::shared, model::Access::atomic).bytes) /
+                          threads;
   }
 }
 
