@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import subprocess
 from collections.abc import Callable
@@ -146,16 +147,15 @@ def _assemble(text: str, unit: Path, compiler: str) -> bool:
     return done.returncode == 0
 
 
-def _guard(
-    assembly: Path, unit: Path, compiler: str, *, only_fma: bool = False
-) -> dict[str, list[str]]:
+def _guard(lab: Lab, assembly: Path, unit: Path, compiler: str) -> dict[str, list[str]]:
     """Makes the object of the assembly, without what could harm, and returns the numbers that it
     hands over. ForbiddenError."""
     if assembly.stat().st_size > MOST_ASSEMBLY_BYTES:
         raise ForbiddenError(f"has more than {MOST_ASSEMBLY_BYTES >> 20} MiB of machine code")
     try:
         text = assembly.read_text(encoding="utf-8", errors="surrogateescape")
-        text, numbers = guarded(text, only_fma=only_fma)
+        most = lab.limits.get("frame_bytes", math.inf)
+        text, numbers = guarded(text, only_fma=lab.only_fma, most_frame_bytes=most)
     except UnguardedError as error:
         raise ForbiddenError(*error.args) from None
     if not _assemble(text, unit, compiler):
@@ -211,7 +211,7 @@ def compile_solution(
     if is_guarded:
         words[words.index("-c")] = "-S"
         warnings = _compiled(lab, build, words, source, made, made / "solution.s")
-        numbers = _guard(made / "solution.s", new, compiler, only_fma=lab.only_fma)
+        numbers = _guard(lab, made / "solution.s", new, compiler)
     else:
         warnings = _compiled(lab, build, words, source, made, made / "solution.o")
         (made / "solution.o").rename(new)

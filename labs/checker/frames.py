@@ -1,4 +1,4 @@
-"""Clears what a function takes of the stack, as it takes it.
+"""What stands at a function's ends; clears what it takes of the stack, as it takes it.
 
 The compiler initialises a variable where its declaration is reached (-ftrivial-auto-var-init), but
 a `switch` or a `goto` may enter its scope behind that. Then it would hold what an earlier call has
@@ -13,6 +13,16 @@ import re
 PATTERN = -0x01010102
 WORD_BYTES = 8
 MOST_UNROLLED = 16  # words
+
+# At the beginning of a function, and before it returns.
+ENTER = (
+    *("\tpushq\t%rdi", "\tpushq\t%rsi", "\tleaq\t16(%rsp), %rdi"),
+    *("\tcall\tgpubench_guard_enter", "\tpopq\t%rsi", "\tpopq\t%rdi"),
+)
+LEAVE = (
+    *("\tpushq\t%rdi", "\tleaq\t8(%rsp), %rdi", "\tcall\tgpubench_guard_leave"),
+    *("\tpopq\t%rdi", "\tret"),
+)
 
 
 def taken(mnemonic: str, operands: list[str]) -> int:
@@ -36,3 +46,15 @@ def clear(size: int) -> list[str]:
         *("\tcmpq\t%rsp, %rdi", "\tjb\t1b", "\tpopq\t%rdi"),
         f"\tmovq\t${PATTERN}, {-WORD_BYTES}(%rsp)",
     ]
+
+
+def depth_of(lines: list[str], begin: int) -> int:
+    """How many bytes of stack the function takes that begins in this line, at most."""
+    depth = 0
+    for at in range(begin, len(lines)):
+        name, *rest = lines[at].split()[:2] or [""]
+        if name == ".cfi_endproc":
+            break
+        if name == ".cfi_def_cfa_offset":
+            depth = max(depth, int(rest[0]) - 8)
+    return depth

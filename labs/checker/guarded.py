@@ -11,11 +11,12 @@ access that is not counted, and keeps nothing from one call to the next.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 
 from .constants import ALIAS, data_after_labels
-from .frames import clear, taken
+from .frames import ENTER, LEAVE, clear, depth_of, taken
 from .instructions import (
     OF_OPERATORS,
     Memory,
@@ -55,17 +56,6 @@ KEPT = {
 }
 DROPPED = {"globl", "weak", "hidden", "internal", "local", "protected"}
 DATA = {"byte", "value", "long", "quad", "zero", "string", "ascii", "2byte", "4byte", "8byte"}
-
-
-# What stands at the beginning of a function, and before it returns.
-ENTER = (
-    *("\tpushq\t%rdi", "\tpushq\t%rsi", "\tleaq\t16(%rsp), %rdi"),
-    *("\tcall\tgpubench_guard_enter", "\tpopq\t%rsi", "\tpopq\t%rdi"),
-)
-LEAVE = (
-    *("\tpushq\t%rdi", "\tleaq\t8(%rsp), %rdi", "\tcall\tgpubench_guard_leave"),
-    *("\tpopq\t%rdi", "\tret"),
-)
 
 
 class UnguardedError(Exception):
@@ -109,14 +99,19 @@ def survey(text: str) -> Unit:
 
 
 class Rewriter:
-    def __init__(self, unit: Unit, *, only_fma: bool = False) -> None:
+    def __init__(
+        self, unit: Unit, *, only_fma: bool = False, most_frame_bytes: float = math.inf
+    ) -> None:
         self._unit = unit
         self._only_fma = only_fma
+        self._most_frame_bytes = most_frame_bytes
         self._state = _State()
         self._out: list[str] = []
         self._faults: dict[str, None] = {}
         self._ahead: list[str] = []  # this line and those after it
+        self._frame = 0  # of the function that is being read: the depth that it reaches
         self.numbers: dict[str, list[str]] = {}  # that unit.cu hands over, as data
+        self._frame_bytes = 0  # of all functions
 
     def rewrite(self, text: str) -> str:
         """UnguardedError."""
@@ -129,8 +124,15 @@ class Rewriter:
         lines = self._without_the_compilers(text.splitlines())
         for at, line in enumerate(lines):
             self._ahead = lines[at : at + MOST_AHEAD]
+            if line.strip() == ".cfi_startproc":
+                self._frame = depth_of(lines, at)
             self._line(line)
         self._mark_variables("end")
+        if self._frame_bytes > self._most_frame_bytes:
+            self._fault(
+                f"keeps {self._frame_bytes} bytes per thread, beside registers or in them; "
+                f"{self._most_frame_bytes} are enough"
+            )
         if self._faults:
             raise UnguardedError(*self._faults)
         return "\n".join(self._out) + "\n"
@@ -201,6 +203,7 @@ class Rewriter:
         self._out.append(f"\t.{name}\t{rest}" if rest else f"\t.{name}")
         if name == "cfi_startproc":
             self._out += ENTER
+            self._frame_bytes += self._frame
 
     def _known(self, name: str, rest: str) -> None:
         """What a directive says of the function that is being read, or of the kernels' handles."""
@@ -383,10 +386,13 @@ class Rewriter:
         self._out += ["\tpopq\t%rsi", "\tpopq\t%rdi", restores]
 
 
-def guarded(text: str, *, only_fma: bool = False) -> tuple[str, dict[str, list[str]]]:
+def guarded(
+    text: str, *, only_fma: bool = False, most_frame_bytes: float = math.inf
+) -> tuple[str, dict[str, list[str]]]:
     """The same unit, guarded, and the numbers that it hands over, by symbol. UnguardedError.
 
     `only_fma`: it may compute with floating-point numbers by calls alone, which the model counts.
+    `most_frame_bytes`: of all its functions' frames.
     """
-    rewriter = Rewriter(survey(text), only_fma=only_fma)
+    rewriter = Rewriter(survey(text), only_fma=only_fma, most_frame_bytes=most_frame_bytes)
     return rewriter.rewrite(text), rewriter.numbers
