@@ -1,7 +1,7 @@
 // Checks lab 01: right at every shape, words read once, and how fast.
 #include "harness/bench/bench.hpp"
 #include "labs/01-coalescing/interface.cuh"
-#include "labs/untouched.hpp"
+#include "labs/inputs.hpp"
 
 namespace {
 
@@ -14,16 +14,20 @@ void solve(float a, const float* x, const float* y, float* out, unsigned n, cuda
 }
 
 struct Expected {
-  gpubench::Generator<float> x, y;
+  lab::Ranged<> x, y;
   float a;
   __host__ __device__ float operator()(std::size_t i) const { return fmaf(a, x(i), y(i)); }
 };
 
 void check(Bench& bench, unsigned n) {
-  const float a = 0.75f;
-  const auto x = bench.input<float>(n), y = bench.input<float>(n);
+  lab::Ranges ranges(bench, n);
+  // Of few bits, as x and y are: a fused multiply-add and two roundings give the same.
+  const float a = ranges.sign() * static_cast<float>(1 + ranges.below(255)) / 16;
+  const float scale = ranges.power_of_two(-8, 8);
+  const auto of_offset = [&] { return ranges.sign() * static_cast<float>(ranges.below(4)); };
+  const auto x = lab::ranged_input(bench, n, scale, of_offset()),
+             y = lab::ranged_input(bench, n, scale, of_offset());
   const auto out = bench.output<float>(n);
-  // a * x is exact: a fused multiply-add and two roundings give the same.
   bench.verify(out, Expected{x.values(), y.values(), a});
   lab::expect_untouched(bench, x);
   lab::expect_untouched(bench, y);

@@ -1,7 +1,7 @@
 // Checks lab 02: right at every shape, neither memory asked for more than it must, and how fast.
 #include "harness/bench/bench.hpp"
 #include "labs/02-bank-conflicts/interface.cuh"
-#include "labs/untouched.hpp"
+#include "labs/inputs.hpp"
 
 namespace {
 

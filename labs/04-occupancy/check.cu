@@ -1,7 +1,7 @@
 // Checks lab 04: right at every length, by whole sectors, and how much of the latency is hidden.
 #include "harness/bench/bench.hpp"
 #include "labs/04-occupancy/interface.cuh"
-#include "labs/untouched.hpp"
+#include "labs/inputs.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include "harness/bench/bench.hpp"
 #include "labs/05-reduction/interface.cuh"
-#include "labs/untouched.hpp"
+#include "labs/inputs.hpp"
 
 namespace {
 
@@ -14,9 +14,8 @@ void solve(const float* in, float* sums, unsigned n, cudaStream_t stream) {
                    0, stream, in, sums, n);
 }
 
-// Inputs are multiples of 2^-10 below 1 in magnitude: sums of 4096 are exact in any order.
 struct Expected {
-  gpubench::Generator<float> in;
+  lab::Ranged<> in;
   std::size_t n;
   __host__ __device__ float operator()(std::size_t block) const {
     float sum = 0;
@@ -27,7 +26,11 @@ struct Expected {
 };
 
 void check(Bench& bench, unsigned n) {
-  const auto in = bench.input<float>(n);
+  // Multiples of 2^-10 below 4 in magnitude, times a power of two: sums of 4096 are exact in any
+  // order.
+  lab::Ranges ranges(bench, n);
+  const auto in = lab::ranged_input(bench, n, ranges.power_of_two(-20, 20),
+                                    ranges.sign() * static_cast<float>(ranges.below(4)));
   const auto sums = bench.output<float>((n + lab::words_a_block - 1) / lab::words_a_block);
   bench.verify(sums, Expected{in.values(), n});
   lab::expect_untouched(bench, in);

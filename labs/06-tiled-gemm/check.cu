@@ -1,7 +1,7 @@
 // Checks lab 06: right at every shape, how often global memory is asked, and how fast.
 #include "harness/bench/bench.hpp"
 #include "labs/06-tiled-gemm/interface.cuh"
-#include "labs/untouched.hpp"
+#include "labs/inputs.hpp"
 
 namespace {
 
@@ -15,7 +15,7 @@ void solve(const float* a, const float* b, float* c, unsigned m, unsigned n, uns
 }
 
 struct Expected {
-  gpubench::Generator<float> a, b;
+  lab::Ranged<> a, b;
   std::size_t n, k;
   __host__ __device__ float operator()(std::size_t i) const {
     double sum = 0;
@@ -25,10 +25,13 @@ struct Expected {
 };
 
 void check(Bench& bench, unsigned m, unsigned n, unsigned k) {
-  const auto a = bench.input<float>(std::size_t{m} * k), b = bench.input<float>(std::size_t{k} * n);
+  lab::Ranges ranges(bench, m + n + k);
+  const float of_a = ranges.power_of_two(-8, 8), of_b = ranges.power_of_two(-8, 8);
+  const auto a = lab::ranged_input(bench, std::size_t{m} * k, of_a),
+             b = lab::ranged_input(bench, std::size_t{k} * n, of_b);
   const auto c = bench.output<float>(std::size_t{m} * n);
-  // k products, each below 1, in an order of the solution's own.
-  bench.verify(c, Expected{a.values(), b.values(), n, k}, {.absolute = 1e-6 * k});
+  // k products, each below of_a * of_b, in an order of the solution's own.
+  bench.verify(c, Expected{a.values(), b.values(), n, k}, {.absolute = 1e-6 * k * of_a * of_b});
   lab::expect_untouched(bench, a);
   lab::expect_untouched(bench, b);
   bench.work(

@@ -2,7 +2,7 @@
 #include "harness/bench/bench.hpp"
 #include "labs/07-fusion/given.cuh"
 #include "labs/07-fusion/interface.cuh"
-#include "labs/untouched.hpp"
+#include "labs/inputs.hpp"
 
 namespace {
 
@@ -16,7 +16,7 @@ void solve(const float* x, const float* bias, const float* residual, float* out,
 }
 
 struct Expected {
-  gpubench::Generator<float> x, bias, residual;
+  lab::Ranged<lab::Fine> x, bias, residual;
   unsigned columns, seed;
   __host__ __device__ float operator()(std::size_t i) const {
     const float v = x(i) + bias(i % columns);
@@ -26,8 +26,12 @@ struct Expected {
 
 void check(Bench& bench, unsigned rows, unsigned columns) {
   const unsigned n = rows * columns;
-  const auto x = bench.input<float>(n), bias = bench.input<float>(columns),
-             residual = bench.input<float>(n);
+  lab::Ranges ranges(bench, n);
+  const auto some = [&](unsigned words) {
+    const lab::Fine fine{bench.input<unsigned>(1).values()};
+    return lab::Input(bench, words, lab::Ranged<lab::Fine>{fine, ranges.power_of_two(-2, 2)});
+  };
+  const auto x = some(n), bias = some(columns), residual = some(n);
   const auto out = bench.output<float>(n);
   const unsigned seed = bench.input<unsigned>(1).values()(0);
   // tanhf differs by a few units in the last place between a GPU and a CPU.

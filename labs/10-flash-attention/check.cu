@@ -5,7 +5,7 @@
 
 #include "harness/bench/bench.hpp"
 #include "labs/10-flash-attention/interface.cuh"
-#include "labs/untouched.hpp"
+#include "labs/inputs.hpp"
 
 namespace {
 
@@ -14,11 +14,12 @@ using gpubench::Generator;
 
 struct Shape {
   unsigned heads, seq;
-  float scale;
+  float spread;  // of the scores: as that of so many times q k, with numbers in [-1, 1)
 };
 
 struct Inputs {
-  Generator<float> q, k, v;
+  lab::Ranged<> q, k, v;
+  float scale;
 };
 
 // "" or the first of a query's results that is wrong, in words. `query`: over all heads.
@@ -31,7 +32,7 @@ std::string check_query(const float* got, const Inputs& of, const Shape& shape, 
     for (std::size_t d = 0; d < lab::head_dim; ++d) {
       score += double{of.q(query * lab::head_dim + d)} * of.k(begin + key * lab::head_dim + d);
     }
-    weights[key] = shape.scale * score;
+    weights[key] = of.scale * score;
     largest = std::fmax(largest, weights[key]);
   }
   for (double& weight : weights) sum += weight = std::exp(weight - largest);
@@ -41,7 +42,7 @@ std::string check_query(const float* got, const Inputs& of, const Shape& shape, 
       want += weights[key] / sum * of.v(begin + key * lab::head_dim + d);
     }
     // A score is off by some 2^-24 of its size, which exp() makes a share of the weight.
-    if (!gpubench::is_right(got[d], static_cast<float>(want), 1e-3, 1e-3)) {
+    if (!gpubench::is_right(got[d], static_cast<float>(want), 1e-3, 1e-3 * of.v.scale)) {
       return gpubench::describe_wrong(query * lab::head_dim + d, got[d], static_cast<float>(want));
     }
   }
@@ -50,15 +51,19 @@ std::string check_query(const float* got, const Inputs& of, const Shape& shape, 
 
 void check(Bench& bench, const Shape& shape, std::size_t step = 1) {
   const std::size_t queries = std::size_t{shape.heads} * shape.seq, n = queries * lab::head_dim;
-  const auto q = bench.input<float>(n), k = bench.input<float>(n), v = bench.input<float>(n);
+  lab::Ranges ranges(bench, n);
+  const float of_q = ranges.power_of_two(-6, 6), of_k = ranges.power_of_two(-6, 6);
+  const float scale = ranges.sign() * shape.spread / (of_q * of_k);
+  const auto q = lab::ranged_input(bench, n, of_q), k = lab::ranged_input(bench, n, of_k),
+             v = lab::ranged_input(bench, n, ranges.power_of_two(-6, 6));
   const auto out = bench.output<float>(n);
   bench.check([=](bool) {
     std::vector<float> got(n);
     CUDA_CHECK(cudaMemcpy(got.data(), out.data(), n * sizeof(float), cudaMemcpyDeviceToHost));
     std::string wrong;
     for (std::size_t query = 0; query < queries && wrong.empty(); query += step) {
-      wrong = check_query(&got[query * lab::head_dim], {q.values(), k.values(), v.values()}, shape,
-                          query);
+      wrong = check_query(&got[query * lab::head_dim], {q.values(), k.values(), v.values(), scale},
+                          shape, query);
     }
     return wrong;
   });
@@ -70,7 +75,7 @@ void check(Bench& bench, const Shape& shape, std::size_t step = 1) {
   const dim3 grid((shape.seq + lab::threads - 1) / lab::threads, shape.heads);
   bench.run([&](cudaStream_t s) {
     launch(lab::attention, grid, lab::threads, 0, s, q.data(), k.data(), v.data(), out.data(),
-           shape.seq, shape.scale);
+           shape.seq, scale);
   });
 }
 
@@ -89,9 +94,9 @@ GPU_BENCHMARK(lab, correct)
 void lengthy(Bench& bench) { check(bench, {1, 520, 1}, 7); }
 GPU_BENCHMARK(lab, lengthy);
 
-// Scores of which exp() alone would overflow.
-void large(Bench& bench) { check(bench, {1, 70, 64}); }
-GPU_BENCHMARK(lab, large);
+// Scores of which exp() alone would overflow or vanish, in doubles too.
+void large(Bench& bench) { check(bench, {1, 70, bench.arg<float>("spread")}); }
+GPU_BENCHMARK(lab, large)->ArgName("spread")->Arg(64)->Arg(4096);
 
 // A shape that nobody knows beforehand: it comes from the seed.
 void fresh(Bench& bench) {

@@ -5,7 +5,7 @@
 #include "harness/bench/bench.hpp"
 #include "kernels/tile_alignment.cuh"
 #include "labs/11-tensor-core-alignment/interface.cuh"
-#include "labs/untouched.hpp"
+#include "labs/inputs.hpp"
 
 namespace {
 
