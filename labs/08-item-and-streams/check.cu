@@ -1,6 +1,7 @@
 // Checks lab 08: right losses and words, how often the host waits, what overlaps, and how fast.
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 
 #include "harness/bench/bench.hpp"
 #include "harness/cuda/event.hpp"
@@ -19,15 +20,21 @@ using gpubench::HostBuffer;
 constexpr unsigned step_threads = 32, step_rounds = 1024;  // a step is one long chain
 constexpr unsigned transform_threads = 256, transform_rounds = 1;
 
-// What a step works on, while a program runs.
-const float* weights = nullptr;
-// What the present run has queued so far.
-std::size_t steps = 0, transformed = 0;
-// After the last step that is queued, in the row that watches; and how many steps found nothing
-// before them on the device: so it is where the host waits, in whatever way.
-const gpubench::Event* stepped = nullptr;
-unsigned idled = 0;
+// What a program works on while it runs, and has queued so far.
+struct Run {
+  const float* weights = nullptr;            // that a step reads
+  lab::Words* losses = nullptr;              // of steps, on the device
+  lab::Words *in = nullptr, *out = nullptr;  // of transforms, on the device
+  std::size_t steps = 0, transformed = 0;
+  // After the last step that is queued, in the row that watches; and how many steps found nothing
+  // before them on the device: so it is where the host waits, in whatever way.
+  const gpubench::Event* stepped = nullptr;
+  unsigned idled = 0;
+};
+Run* running = nullptr;
 lab::ThrownLater thrown;
+
+[[noreturn]] void fail(const char* what) { throw std::runtime_error(what); }
 
 __global__ void step_kernel(const float* in, unsigned step, float* loss) {
   const float x = paced_work::after(in[threadIdx.x], step_rounds);
@@ -37,6 +44,16 @@ __global__ void step_kernel(const float* in, unsigned step, float* loss) {
 __global__ void transform_kernel(const float* in, float* out, std::size_t n) {
   const std::size_t i = blockIdx.x * std::size_t{transform_threads} + threadIdx.x;
   if (i < n) out[i] = paced_work::after(in[i], transform_rounds);
+}
+
+// Runs `program` as `run`, with its calls heard by `calls`.
+template <class Program>
+void run_as(Run& run, const lab::HostCalls& calls, const Program& program) {
+  running = &run;
+  program();
+  running = nullptr;
+  thrown.rethrow();
+  calls.expect_none_refused();
 }
 
 void check_train(Bench& bench, unsigned n, bool watched = false) {
@@ -49,22 +66,21 @@ void check_train(Bench& bench, unsigned n, bool watched = false) {
         return paced_work::after(values(0), step_rounds) + static_cast<float>(step);
       },
       {}, true);
+  bench.poison_host_before_runs();
   bench.work({.items = 1.0 * n});
   bench.blocks_host();
   unsigned waits = 0;
   lab::WholeRuns runs;
   const gpubench::Event last(cudaEventDisableTiming);
-  stepped = watched ? &last : nullptr;
   bench.run([&](cudaStream_t s) {
-    weights = in.data();
-    steps = 0;
-    idled = 0;
-    const lab::HostCalls counted({{losses.data(), n}}, {{on_device.data(), n}});
-    lab::train(on_device.data(), losses.data(), n, s);
-    thrown.rethrow();
-    waits = std::max(counted.waits(), idled);
-    runs.expect("steps queued", steps, n);
+    lab::Words of_host(losses.data(), n), of_device(on_device.data(), n);
+    Run run{.weights = in.data(), .losses = &of_device, .stepped = watched ? &last : nullptr};
+    const lab::HostCalls counted({&of_host}, {&of_device});
+    run_as(run, counted, [&] { lab::train(on_device.data(), losses.data(), n, s); });
+    waits = std::max({waits, counted.waits(), run.idled});
+    runs.expect("steps queued", run.steps, n);
     runs.expect("bytes copied across", counted.copied_bytes(), n * sizeof(float));
+    runs.expect("losses came to their places", of_host.in_place(), n);
     runs.end_run();
   });
   bench.counter("host_waits", waits);
@@ -77,6 +93,7 @@ void check_pipeline(Bench& bench, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) from.data()[i] = values(i);
   bench.verify_host(to.span(), paced_work::Expected<Generator<float>>{values, transform_rounds}, {},
                     true);
+  bench.poison_host_before_runs();
   const double bytes = static_cast<double>(n) * sizeof(float);
   bench.work({.useful_bytes = 2 * bytes});
   bench.blocks_host();
@@ -85,14 +102,19 @@ void check_pipeline(Bench& bench, std::size_t n) {
   for (unsigned i = 0; i < lab::streams; ++i) streams[i] = lanes[i];
   lab::WholeRuns runs;
   bench.run([&](cudaStream_t s) {
-    const lab::HostCalls counted({{from.data(), n}, {to.data(), n}},
-                                 {{in.data(), n}, {out.data(), n}});
+    // Words of the source are numbered, and what transform() makes of them once more.
+    lab::Words source(from.data(), n), in_words(in.data(), n), out_words(out.data(), n),
+        target(to.data(), n);
+    source.number();
+    Run run{.in = &in_words, .out = &out_words};
+    const lab::HostCalls counted({&source, &target}, {&in_words, &out_words});
     lanes.fork(s);
-    transformed = 0;
-    lab::pipeline(from.data(), in.data(), out.data(), to.data(), n, streams.data());
-    thrown.rethrow();
-    runs.expect("words were transformed", transformed, n);
+    run_as(run, counted, [&] {
+      lab::pipeline(from.data(), in.data(), out.data(), to.data(), n, streams.data());
+    });
+    runs.expect("words were transformed", run.transformed, n);
     runs.expect("bytes copied across", counted.copied_bytes(), 2 * n * sizeof(float));
+    runs.expect("words came to their places", target.in_place(n), n);
     runs.end_run();
     lanes.join(s);
   });
@@ -144,16 +166,33 @@ GPU_BENCHMARK(lab, timed)->Axis("part", {"train", "pipeline"});
 
 void train_step(unsigned step, float* loss, cudaStream_t stream) {
   thrown.call([&] {
-    idled += steps++ > 0 && stepped != nullptr && stepped->has_happened();
-    gpubench::launch(step_kernel, 1, step_threads, 0, stream, weights, step, loss);
-    if (stepped != nullptr) stepped->record(stream);
+    if (running == nullptr || running->losses == nullptr) fail("train_step() is for train() alone");
+    Run& run = *running;
+    run.idled += run.steps++ > 0 && run.stepped != nullptr && run.stepped->has_happened();
+    gpubench::launch(step_kernel, 1, step_threads, 0, stream, run.weights, step, loss);
+    if (run.stepped != nullptr) run.stepped->record(stream);
+    if (const auto word = run.losses->index(loss, sizeof *loss)) run.losses->set(*word, step);
   });
 }
 
 void transform(const float* in, float* out, std::size_t n, cudaStream_t stream) {
-  transformed += n;
-  const auto blocks = static_cast<unsigned>((n + transform_threads - 1) / transform_threads);
   thrown.call([&] {
+    if (running == nullptr || running->in == nullptr) fail("transform() is for pipeline() alone");
+    const auto holder = [](const float* first) {
+      return running->in->hold(first) ? running->in : running->out;
+    };
+    const lab::Words& from = *holder(in);
+    lab::Words& to = *holder(out);
+    const auto read = from.index(in, n * sizeof(float)), written = to.index(out, n * sizeof(float));
+    if (n == 0 || n > from.size() || !read || !written) {
+      fail("transform() of words that are not all among the n of `in` or of `out`");
+    }
+    const auto blocks = static_cast<unsigned>((n + transform_threads - 1) / transform_threads);
     gpubench::launch(transform_kernel, blocks, transform_threads, 0, stream, in, out, n);
+    running->transformed += n;
+    const std::size_t all = from.size();
+    to.take(*written, from, *read, n, [all](std::size_t, std::size_t last) {
+      return last < all ? lab::Words::Ahead(all) : lab::Words::Ahead();
+    });
   });
 }

@@ -1,5 +1,5 @@
 // Checks lab 12: exact sums on every number of GPUs and at every length, on GPUs that are never in
-// step; what crosses each GPU's link; what of it is seen behind a backward pass; and how fast.
+// step; what crosses each GPU's link; how much of it behind a backward pass; and how fast.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -14,10 +14,11 @@
 #include "harness/bench/bench.hpp"
 #include "harness/cuda/lanes.hpp"
 #include "kernels/all_reduce.cuh"
-#include "kernels/common/paced_work.cuh"
 #include "labs/12-all-reduce/given.cuh"
 #include "labs/12-all-reduce/interface.cuh"
+#include "labs/12-all-reduce/kernels.cuh"
 #include "labs/host_calls.hpp"
+#include "labs/pieces.hpp"
 
 namespace {
 
@@ -28,30 +29,8 @@ using gpubench::DeviceBuffer;
 using gpubench::Event;
 using gpubench::GpuRanks;
 
-constexpr unsigned threads = 256;
 constexpr unsigned layer_rounds = 2048, late_rounds = 512;  // of one chain
 constexpr double head_start = 12e-3;                        // to queue a whole run [s]
-
-__global__ void pace_kernel(const float* begin, float* end, unsigned rounds) {
-  *end = paced_work::after(*begin, rounds);
-}
-
-__global__ void gradient_kernel(float* gradient, Contribution<float> values, std::size_t first,
-                                std::size_t last) {
-  const std::size_t i = first + blockIdx.x * std::size_t{threads} + threadIdx.x;
-  if (i < last) gradient[i] = values(i);
-}
-
-__device__ inline float plus(float a, float b) { return a + b; }
-__device__ inline float4 plus(float4 a, float4 b) {
-  return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
-}
-
-template <class V>
-__global__ void add_kernel(V* to, const V* from, std::size_t n) {
-  const std::size_t i = blockIdx.x * std::size_t{threads} + threadIdx.x;
-  if (i < n) to[i] = plus(to[i], from[i]);
-}
 
 std::string text(const auto&... parts) {
   std::ostringstream all;
@@ -111,9 +90,10 @@ class Fleet {
   // `solve(gpus, count, n)`, between a fork from `s` and a join into it.
   template <class Solve>
   void run(cudaStream_t s, const Solve& solve) {
-    for (Own& own : own_) own.sent_words = own.received_words = own.layers_done = 0;
+    for (unsigned i = 0; i < own_.size(); ++i) own_[i].begin_run(i);
     added_words_ = 0;
     links_.clear();
+    crossings_.clear();
     // All of it is queued before any of it begins: the host's pace would order what streams do not.
     for (int i = 0; late_ && i < 256; ++i) {
       CUDA_CHECK(cudaMemsetAsync(busy_.data(), 0, busy_.bytes(), s));
@@ -137,6 +117,26 @@ class Fleet {
     }
   }
 
+  // How many words, of all GPUs', hold the sum of all when all is done that was queued.
+  std::size_t summed_words() const {
+    const auto all = static_cast<Summed>((1u << count()) - 1);
+    std::size_t sum = 0;
+    for (const Own& own : own_) {
+      sum += own.in_data.count(all);
+    }
+    return sum;
+  }
+  void watch_crossings() { watches_crossings_ = true; }  // from here on; it takes time
+  // The share of the words that had crossed in the last run when their GPU's pass was over.
+  double early_share() const {
+    double early = 0, all = 0;
+    for (const Crossing& crossing : crossings_) {
+      const auto words = static_cast<double>(crossing.words);
+      all += words;
+      if (seconds_between(crossing.end, own_[crossing.gpu].pass_end) > 0) early += words;
+    }
+    return early / all;
+  }
   std::size_t added_words() const { return added_words_; }
   std::size_t sent_words() const {
     std::size_t sum = 0;
@@ -165,10 +165,12 @@ class Fleet {
     if (n == 0) return;
     be_late(gpu, s);
     CUDA_CHECK(cudaMemcpyAsync(to, from, n * sizeof(float), cudaMemcpyDefault, s));
+    sum_up(target, to, source, from, n, [](Summed, Summed theirs) { return theirs; });
     if (source == target) return;
     own_[source].sent_words += n;
     own_[target].received_words += n;
     links_.emplace(source, target);
+    if (watches_crossings_) note_crossing(gpu, n, s);
   }
 
   void add(float* to, const float* from, std::size_t n, cudaStream_t s) {
@@ -177,6 +179,8 @@ class Fleet {
       fail("add() on GPU ", gpu, " is about the memory of another");
     }
     added_words_ += n;
+    sum_up(gpu, to, gpu, from, n,
+           [](Summed a, Summed b) { return static_cast<Summed>((a & b) != 0 ? unknown : a | b); });
     be_late(gpu, s);
     const auto bits = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from);
     if (bits % sizeof(float4) == 0 && n % 4 == 0) {
@@ -200,17 +204,39 @@ class Fleet {
     const std::size_t first = n_ * layer / layers, last = n_ * (layer + 1) / layers;
     each_element(gpu, last - first, s, gradient_kernel, gpus_[gpu].data, Contribution<float>{gpu},
                  first, last);
+    own_[gpu].in_data.set(first, last, only(gpu));
+    if (watches_crossings_ && done == layers) own_[gpu].pass_end.record(s);
   }
 
  private:
+  // Which GPUs' words are added up in one, a bit each; more than once: unknown, as is what nobody
+  // has written.
+  using Summed = std::uint16_t;
+  static constexpr Summed unknown = 0xffff;
+  static Summed only(unsigned gpu) { return static_cast<Summed>(1u << gpu); }
+
   struct Own {
-    explicit Own(std::size_t n) : data(n), inbox(n), pace(3) {}
+    explicit Own(std::size_t n)
+        : data(n), inbox(n), pace(3), in_data(n, unknown), in_inbox(n, unknown) {}
+    void begin_run(unsigned gpu) {
+      sent_words = received_words = 0;
+      layers_done = 0;
+      in_data.set(0, in_data.size(), only(gpu));
+      in_inbox.set(0, in_inbox.size(), unknown);
+    }
     DeviceBuffer<float> data, inbox;
     DeviceBuffer<float> pace;  // where the paced work begins, and where each stream's ends
     gpubench::Lanes lanes{2};
-    Event passed{cudaEventDisableTiming}, sent{cudaEventDisableTiming};
+    Event passed{cudaEventDisableTiming}, sent{cudaEventDisableTiming}, pass_end;
+    lab::Pieces<Summed> in_data, in_inbox;  // after all that was queued
     std::size_t sent_words = 0, received_words = 0;
     unsigned layers_done = 0;
+  };
+
+  struct Crossing {
+    unsigned gpu;  // in whose stream
+    std::size_t words;
+    Event end;
   };
 
   unsigned count() const { return static_cast<unsigned>(gpus_.size()); }
@@ -241,6 +267,33 @@ class Fleet {
     fail(who, " memory that is no GPU's data or inbox");
   }
 
+  std::pair<lab::Pieces<Summed>*, std::size_t> summed_at(unsigned gpu, const float* word) {
+    const Gpu& own = gpus_[gpu];
+    if (word >= own.data && word <= own.data + n_) {
+      return {&own_[gpu].in_data, static_cast<std::size_t>(word - own.data)};
+    }
+    return {&own_[gpu].in_inbox, static_cast<std::size_t>(word - own.inbox)};
+  }
+  // n words become what `with` makes of them and of those from elsewhere.
+  template <class With>
+  void sum_up(unsigned target, const float* to, unsigned source, const float* from, std::size_t n,
+              const With& with) {
+    const auto [here, first] = summed_at(target, to);
+    const auto [there, begin] = summed_at(source, from);
+    for (const auto& theirs : there->between(begin, begin + n)) {
+      const std::size_t at = first + theirs.begin - begin;
+      for (const auto& mine : here->between(at, at + theirs.end - theirs.begin)) {
+        here->set(mine.begin, mine.end, with(mine.value, theirs.value));
+      }
+    }
+  }
+  void note_crossing(unsigned gpu, std::size_t words, cudaStream_t s) {
+    CUDA_CHECK(cudaSetDevice(ranks_.device(static_cast<int>(gpu))));
+    crossings_.push_back({gpu, words, Event()});
+    crossings_.back().end.record(s);
+    CUDA_CHECK(cudaSetDevice(ranks_.device(0)));
+  }
+
   template <class... P, class... A>
   void launch_on(unsigned gpu, unsigned blocks, unsigned block, cudaStream_t s,
                  void (*kernel)(P...), A... a) const {
@@ -269,6 +322,8 @@ class Fleet {
   std::set<std::pair<unsigned, unsigned>> links_;  // that were used, from and to
   std::optional<gpubench::Generator<unsigned>> late_;
   std::size_t operations_ = 0, added_words_ = 0;
+  bool watches_crossings_ = false;
+  std::vector<Crossing> crossings_;
   DeviceBuffer<char> busy_{std::size_t{256} << 20};
 };
 
@@ -283,31 +338,31 @@ void check(Bench& bench, unsigned gpus, std::size_t n, bool timed = false) {
   const bool passes = bench.axis("part") == "overlapped";
   passes ? fleet.poison() : fleet.fill();
   unsigned waits = 0;
+  double link_share = 0;
+  std::size_t receivers = 0;
   lab::WholeRuns runs;
   bench.run([&](cudaStream_t s) {
     if (!timed && !fleet.is_out_of_step()) return fleet.pause(s);  // the time of it says nothing
     const lab::HostCalls counted({}, {});
     fleet.run(s, passes ? lab::train_step : lab::all_reduce);
     if (passes) fleet.expect_whole_passes();
-    waits = counted.waits();
+    counted.expect_none_refused();
+    waits = std::max(waits, counted.waits());
+    link_share = std::max(link_share, fleet.link_share());
+    receivers = std::max(receivers, fleet.receivers());
     runs.expect("words were added", fleet.added_words(), least);
     runs.expect("words crossed a link", fleet.sent_words(), 2 * least);
+    runs.expect("words became the sum of all GPUs'", fleet.summed_words(), gpus * n);
     runs.end_run();
     fleet.get_in_step();
   });
   bench.counter("host_waits", waits);
-  bench.counter("link_share", fleet.link_share());
-  bench.counter("receivers", static_cast<double>(fleet.receivers()));
+  bench.counter("link_share", link_share);
+  bench.counter("receivers", static_cast<double>(receivers));
   if (!timed || !passes) return;
-  const double pass = bench.time([&](cudaStream_t s) {
-    fleet.run(s, [&](const Gpu* of, unsigned count, std::size_t) {
-      for (unsigned layer = layers; layer-- > 0;) {
-        for (unsigned i = 0; i < count; ++i) backward(layer, of[i].pass);
-      }
-    });
-  });
-  const double alone = bench.time([&](cudaStream_t s) { fleet.run(s, lab::all_reduce); });
-  bench.counter("exposed_share", (bench.seconds() - pass) / alone);
+  fleet.watch_crossings();
+  bench.time([&](cudaStream_t s) { fleet.run(s, lab::train_step); });
+  bench.counter("early_share", fleet.early_share());
 }
 
 void correct(Bench& bench) {

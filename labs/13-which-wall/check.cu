@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <limits>
 #include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "harness/bench/bench.hpp"
 #include "harness/cuda/event.hpp"
@@ -46,12 +46,14 @@ class Row {
   Wide wide{};
   const float* product_in = nullptr;
   float* product_out = nullptr;
-  unsigned batches = 0;  // that the loader can make
+  unsigned batches = 0;                 // that the loader can make
+  std::array<lab::Words*, 2> losses{};  // on the host and on the device, of step A
 
   // `solve(stream)`, in the stream that is the same in every run.
   template <class Solve>
   void run(cudaStream_t s, const Solve& solve) {
     learned_ = learned_wide_ = updated_ = asked_ = taken_ = 0;
+    is_updated_.fill(false);
     lanes_.fork(s);
     solve(lanes_[0]);
     thrown_.rethrow();
@@ -59,13 +61,14 @@ class Row {
   }
   // How much of each kind a run has to have queued.
   struct Amount {
-    std::size_t learned = 0, learned_wide = 0, batches = 0, tensors = 0;
+    std::size_t learned = 0, learned_wide = 0, batches = 0, tensors = 0, losses = 0;
   };
-  void expect(const Amount& least) {
+  void expect(const Amount& least, std::size_t losses_in_place = 0) {
     runs_.expect("calls of learn()", learned_, least.learned);
     runs_.expect("calls of learn_wide()", learned_wide_, least.learned_wide);
     runs_.expect("calls of learn_from()", taken_, least.batches);
     runs_.expect("updates of a tensor", updated_, least.tensors);
+    runs_.expect("losses came to their places", losses_in_place, least.losses);
     runs_.end_run();
   }
 
@@ -80,10 +83,16 @@ class Row {
   void learn(unsigned step, float* loss, cudaStream_t s) {
     expect_next("learn()", step, learned_++);
     pass(step == 0, nullptr, loss, s);
+    for (lab::Words* const words : losses) {
+      if (words == nullptr) continue;
+      if (const auto word = words->index(loss, sizeof *loss)) words->set(*word, step);
+    }
   }
   void update(unsigned first, unsigned count, cudaStream_t s) {
     if (first >= tensors) fail("update() of tensor ", first, ", of ", tensors);
-    updated_ += count;
+    for (unsigned tensor = first; tensor < std::min(first + count, tensors); ++tensor) {
+      updated_ += !std::exchange(is_updated_[tensor], true);  // once after each pass
+    }
     const std::size_t word = std::size_t{first} * tensor_words;
     launch(small_update, count, tensor_words, 0, s, weights + word, gradient + word);
   }
@@ -172,6 +181,7 @@ class Row {
   static unsigned blocks(unsigned n, unsigned a_block) { return (n + a_block - 1) / a_block; }
 
   void pass(bool first, const float* batch, float* loss, cudaStream_t s) {
+    is_updated_.fill(false);
     launch(small_pass, tensors, tensor_words, 0, s, weights, gradient, initial, first, batch, loss);
   }
 
@@ -179,6 +189,7 @@ class Row {
   lab::ThrownLater thrown_;
   lab::WholeRuns runs_;
   std::size_t learned_ = 0, learned_wide_ = 0, updated_ = 0, asked_ = 0, taken_ = 0;
+  std::array<bool, tensors> is_updated_{};  // since the last pass
   std::array<Slot, most_asked> slots_;
   gpubench::DeviceBuffer<float> batch_{words};
   gpubench::HostThreads loader_{workers};
@@ -198,6 +209,8 @@ void check_small(Bench& bench, unsigned steps) {
              on_device = bench.output<float>(steps);
   row.initial = bench.input<float>(1).values();
   row.batches = has_batches ? steps : 0;
+  // A run cannot know from these whether it is the one that is checked.
+  bench.poison_host_before_runs();
   HostBuffer<float> losses(steps, true);
   bench.verify(weights, SmallWeight{row.initial, steps, has_batches}, {.absolute = 1e-5});
   if (!has_batches) {
@@ -206,15 +219,18 @@ void check_small(Bench& bench, unsigned steps) {
   run_row(bench, steps, [&](cudaStream_t s) {
     row.weights = weights.data();
     row.gradient = gradient.data();
-    // A run cannot know from these whether it is the one that is checked.
-    std::fill_n(losses.data(), steps, std::numeric_limits<float>::quiet_NaN());
+    lab::Words of_host(losses.data(), steps), of_device(on_device.data(), steps);
+    row.losses = {&of_host, &of_device};
+    const lab::HostCalls calls({&of_host}, {&of_device});
     row.run(s, [&](cudaStream_t stream) {
       has_batches ? lab::step_c(steps, stream)
                   : lab::step_a(on_device.data(), losses.data(), steps, stream);
     });
+    calls.expect_none_refused();
     const std::size_t n = steps;
     row.expect(has_batches ? Row::Amount{.batches = n, .tensors = n * tensors}
-                           : Row::Amount{.learned = n, .tensors = n * tensors});
+                           : Row::Amount{.learned = n, .tensors = n * tensors, .losses = n},
+               of_host.in_place());
   });
 }
 
