@@ -38,8 +38,8 @@ def expected(lab: Lab, build: Path) -> Expected:
     return found
 
 
-def _traces(lab: Lab, build: Path, device: str) -> dict[str, list[Operation]]:
-    """The skeleton's, by row. LabError."""
+def traces_of_skeleton(lab: Lab, build: Path, device: str) -> dict[str, list[Operation]]:
+    """What it does when, by row. LabError."""
     with tempfile.TemporaryDirectory(prefix="gpubench-lab-") as folder:
         program = compile_solution(lab, build, lab.folder / "solution.cuh", Path(folder))
         return traced(program, Path(folder), f"model:{device}", 1)
@@ -75,7 +75,7 @@ def profiles(lab: Lab, build: Path) -> str:
     if lab.timeline is None:
         raise LabError(f"{lab.folder}/lab.toml: has no [timeline]")
     blocks = []
-    for name, operations in _traces(lab, build, lab.devices[0]).items():
+    for name, operations in traces_of_skeleton(lab, build, lab.devices[0]).items():
         step = name.rpartition(":")[2].upper()
         blocks.append(f"Step {step}:\n\n```\n{profile(operations, lab.timeline)}\n```")
     return "\n\n".join(blocks)

@@ -30,7 +30,7 @@ def report_of(points: float, waits: bool = False, predicted: float = 20) -> Repo
 def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
     """check(points, solution, ...) -> what is told of a solution that is worth so much."""
     solution = tmp_path / "solution.cuh"
-    monkeypatch.setattr(cli, "device_for", lambda *_: "model:h200-sxm")
+    monkeypatch.setattr(cli, "device_of", lambda *_: "model:h200-sxm")
 
     def told(
         points: float, text: str, waits: bool = False, again: bool = False, predicted: float = 20
