@@ -17,8 +17,8 @@ _MOST_LINES = 120  # five accesses with their views
 WHY = {
     "fma_share": "this share of the multiply-adds is counted: the model counts fmaf(a, b, c), and "
     "no operators. Write a * b + c as fmaf(a, b, c)",
-    "atomic_bytes": "a thread changes so many bytes by atomics, and this lab needs none. On one word "
-    "they queue, which the model does not see",
+    "atomic_bytes": "a thread changes so many bytes by atomics, and this lab needs none. On one "
+    "word they queue, which the model does not see",
 }
 
 

@@ -50,7 +50,7 @@ CUDAS = re.compile(
     r"|grid_constant)__|__restrict"
     r"|__(syncthreads|syncwarp|threadfence|popc|clz|ffs|ldg|half|half2|nv_\w+|float_to_tf32)"
     r"|__(shfl|shfl_up|shfl_down|shfl_xor|ballot|any|all)_sync"
-    r"|__(cos|exp10|exp|log10|log2|log|sin|tan|pow|fdivide)f|__f(rcp|sqrt|div|maf|ma)_rn"
+    r"|__(cos|exp10|exp|log10|log2|log|sin|tan|pow|fdivide)f|__f(rcp|sqrt|div|add|mul|maf|ma)_rn"
     r"|__pipeline_(memcpy_async|commit|wait_prior)"
     r"|__h2?[a-z]+\d?(_rn|_nan)?|__(float|double|int|uint|ushort|half|bfloat16|low|high|halves)\w*"
     r"|__(lows|highs|floats)\w*2\w*"
@@ -73,8 +73,9 @@ TOKENS = re.compile(
 def faults_of(text: str, name: str) -> list[str]:
     """What a solution of that file name must not have, with its line."""
     faults: dict[str, None] = {}
+    code = TOKENS.sub(_without_comment, text).split("\n")
     for number, line in enumerate(text.split("\n"), 1):
-        for wrong in _of_line(line):
+        for wrong in _of_line(line, code[number - 1]):
             faults[f"{name}:{number}: {wrong} has no place in a solution"] = None
     for number, tokens in _by_line(text):
         for wrong in _of_tokens(tokens):
@@ -82,11 +83,15 @@ def faults_of(text: str, name: str) -> list[str]:
     return list(faults)
 
 
-def _of_line(line: str) -> Iterator[str]:
-    """What would hide a line's text from whoever reads it."""
+def _without_comment(found: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", found[0]) if found.lastgroup == "comment" else found[0]
+
+
+def _of_line(line: str, code: str) -> Iterator[str]:
+    """What would hide a line's text from whoever reads it; `code`: the line without comments."""
     if line.rstrip().endswith("\\"):
         yield "a backslash at the end of a line"
-    if any(digraph in line for digraph in ("%:", "<:", "<%")):
+    if any(digraph in code for digraph in ("%:", "<:", "<%")):
         yield "a digraph"
     if re.search(r"[\0-\b\v\f\x0e-\x1f\x7f]|\r.", line):
         yield "a control character"

@@ -162,6 +162,7 @@ class Gpu:
         row = {
             "real_time": self.seconds[on, program.path.parent.name == "reference"],
             "time_unit": "s",
+            "atomic_bytes": 0.0,
         }
         if on == self.wrong_on:
             row |= {"error_occurred": True, "error_message": "element 0 is 1, expected 2"}

@@ -45,6 +45,12 @@ def test_digraphs_have_no_place(text: str) -> None:
     assert any("a digraph" in fault for fault in source.faults_of(text, "solution.cuh"))
 
 
+def test_a_comment_has_no_digraphs() -> None:
+    text = "// 50%: half of them\n/* <:\n %: */ int a;\n"
+    assert source.faults_of(text, "solution.cuh") == []
+    assert source.faults_of(text + "%:define b\n", "solution.cuh")
+
+
 def test_an_attribute_ends_where_it_is_read() -> None:
     for text in ("[[maybe_unused,\ngnu::constructor]]", "[[maybe_unused((((((((,gnu::x]]"):
         assert source.faults_of(text, "solution.cuh")
