@@ -21,7 +21,7 @@ struct Expected {
 
 void check(Bench& bench, unsigned n) {
   lab::Ranges ranges(bench, n);
-  // Of few bits, as x and y are: a fused multiply-add and two roundings give the same.
+  // A number of few bits, as x and y are: a fused multiply-add and two roundings give the same.
   const float a = ranges.sign() * static_cast<float>(1 + ranges.below(255)) / 16;
   const float scale = ranges.power_of_two(-8, 8);
   const auto of_offset = [&] { return ranges.sign() * static_cast<float>(ranges.below(4)); };
