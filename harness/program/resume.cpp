@@ -52,8 +52,7 @@ std::string shown(const ordered_json& run, const std::string& key) {
 }
 
 // What the result file will say of the run: theirs, of which nobody knows who has written it.
-void check_context(const ordered_json& theirs, const ordered_json& ours,
-                   const std::string& result_file) {
+void check_context(const ordered_json& theirs, const ordered_json& ours, const std::string& who) {
   const ordered_json& there = theirs.at("context");
   for (const auto& [key, value] : ours.at("context").items()) {
     const bool is_settled = ours.at("same").contains(key);
@@ -62,8 +61,8 @@ void check_context(const ordered_json& theirs, const ordered_json& ours,
                                                     : std::string_view(there.at(key).type_name()) !=
                                                           value.type_name());
     if (is_wrong || (is_absent && (is_settled || key == "date"))) {
-      throw UsageError("--resume='" + result_file + "': its journal was changed: the context's " +
-                       key + " is " + shown(there, key));
+      throw UsageError(who + ": its journal was changed: the context's " + key + " is " +
+                       shown(there, key));
     }
   }
 }
@@ -122,8 +121,7 @@ ordered_json run_json(const Options& options, const ordered_json& context,
   return {{"command", options.command}, {"same", std::move(same)}, {"context", context}};
 }
 
-void check_same_run(const ordered_json& theirs, const ordered_json& ours,
-                    const std::string& result_file) {
+void check_same_run(const ordered_json& theirs, const ordered_json& ours, const std::string& who) {
   const ordered_json& there = theirs.at("same");
   const ordered_json& here = ours.at("same");
   for (const ordered_json* side : {&here, &there}) {
@@ -131,7 +129,7 @@ void check_same_run(const ordered_json& theirs, const ordered_json& ours,
       if (there.contains(key) && here.contains(key) && there.at(key) == here.at(key)) continue;
       const bool is_short = key != "rows" && key != "program" && !key.starts_with("the file of ");
       std::ostringstream text;
-      text << "--resume='" << result_file << "': " << key << " differs";
+      text << who << ": " << key << " differs";
       if (is_short) {
         text << ": " << shown(there, key) << " in the interrupted run, " << shown(here, key)
              << " here";
@@ -141,7 +139,7 @@ void check_same_run(const ordered_json& theirs, const ordered_json& ours,
       throw UsageError(text.str());
     }
   }
-  check_context(theirs, ours, result_file);
+  check_context(theirs, ours, who);
 }
 
 std::string resume_command(const ordered_json& run, const std::string& result_file) {

@@ -18,9 +18,9 @@ namespace gpubench {
 // The first line of a journal: the command, what must be alike, the context of the result file.
 nlohmann::ordered_json run_json(const Options& options, const nlohmann::ordered_json& context,
                                 const std::vector<Instance>& rows);
-// UsageError names what differs between a journal's run and this one.
+// UsageError says, for whoever goes on with it, what differs between a journal's run and this one.
 void check_same_run(const nlohmann::ordered_json& theirs, const nlohmann::ordered_json& ours,
-                    const std::string& result_file);
+                    const std::string& who);
 // The command that goes on with the run, for a shell.
 std::string resume_command(const nlohmann::ordered_json& run, const std::string& result_file);
 // The same in words, where a run cannot go on.

@@ -106,7 +106,9 @@ void SuiteRun::begin_or_go_on() {
     if (journal_->run().is_null()) {
       throw UsageError("--resume='" + options_.out + "': its journal has no run to resume");
     }
-    check_same_run(journal_->run(), run, options_.out);
+    check_same_run(journal_->run(), run,
+                   options_.resumed.empty() ? "the run cannot go on in another process"
+                                            : "--resume='" + options_.out + "'");
     if (turn_ == 0) {
       settle_in_flight(*journal_, rows_);
       journal_->read();
