@@ -19,6 +19,8 @@ from gpubench_reports.fleet.table import MATRICES, STATE, Fleet, node_and_gpu
 from gpubench_reports.nightly.reporting import parquet
 from gpubench_reports.nightly.reporting.parquet import SOURCE, database_for, files_below
 
+# A night's machine cannot have '/' in its name.
+_MACHINE = r"regexp_replace(machine, '-gpu([0-9]+)$', '/gpu\1')"
 _NEEDED = ("machine", "device", "mode", "name", "night", "date", "seconds")
 _WORDS = ("driver", "cuda", "vbios", "uuid")
 
@@ -63,7 +65,7 @@ def _take(database: Any, where: str, since: str) -> None:
         "create temp table latest as select *,"
         " dense_rank() over (order by machine, device, mode) - 1 as g,"
         " dense_rank() over (order by name) - 1 as r from ("
-        "select machine, device, mode, name, cast(date as varchar) as date, seconds,"
+        f"select {_MACHINE} as machine, device, mode, name, cast(date as varchar) as date, seconds,"
         f" {runs} as runs, {rehearsal} as modelled,"
         f" {words}, {numbers} from {SOURCE} where cast(date as varchar) >= ? and seconds > 0"
         " qualify night = max(night) over (partition by machine, device, mode))",
@@ -87,8 +89,6 @@ def _fleet(database: Any, where: str) -> Fleet:
     ).df()
     for column in ("machine", "device", "mode", *_WORDS, "date"):
         gpus[column] = [clean(word) for word in gpus[column]]
-    # A night's machine has no '/' in its name.
-    gpus["machine"] = gpus["machine"].str.replace(r"-gpu([0-9]+)$", r"/gpu\1", regex=True)
     split = [node_and_gpu(machine) for machine in gpus["machine"]]
     gpus = gpus.assign(
         node=[node for node, _ in split],
