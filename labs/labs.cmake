@@ -12,8 +12,8 @@ function(gpubench_labs suffix)
   # A checker reads what the compiler makes of a solution and has its accesses checked
   # (labs/checker/guarded.py). Here is what that reading wants plain: no exceptions, no jumps by
   # tables, no copies by string instructions, nothing below the stack pointer, no function in two
-  # parts. No variable begins with what an earlier thread has left on the stack;
-  # where it would, frames.py clears it.
+  # parts. Variables are initialised; frames.py clears those whose initialisation is
+  # jumped over.
   set(plain)
   if(lab_LANGUAGE STREQUAL "CXX" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU"
      AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")

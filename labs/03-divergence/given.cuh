@@ -22,5 +22,5 @@ __host__ __device__ inline float work(unsigned kind, float x) {
   return x;
 }
 
-// Whether an element of the sparse kernel needs work at all: one in eight does.
+// Whether an element of the sparse kernel needs work at all.
 __host__ __device__ inline bool needs_work(float x) { return x >= 0.75f; }

@@ -13,7 +13,7 @@ static __global__ void mixed(const float* in, float* out, unsigned n) {
   (void)in, (void)out, (void)n;
 }
 
-// out[i] = needs_work(in[i]) ? work(0, in[i]) : in[i]; about one element in eight needs work.
+// out[i] = needs_work(in[i]) ? work(0, in[i]) : in[i]; any number of elements may need work.
 static __global__ void sparse(const float* in, float* out, unsigned n) {
   // TODO: nobody knows beforehand which ones. Find them first; then share them out.
   (void)in, (void)out, (void)n;

@@ -258,7 +258,7 @@ class Fleet {
   unsigned owner(const float* first, std::size_t n, const char* who) const {
     for (unsigned i = 0; i < count(); ++i) {
       for (const float* const buffer : {gpus_[i].data, gpus_[i].inbox}) {
-        if (first < buffer || first > buffer + n_) continue;
+        if (first < buffer || first >= buffer + n_) continue;
         const auto at = static_cast<std::size_t>(first - buffer);
         if (n <= n_ - at) return i;
         fail(who, " GPU ", i, ": ", n, " words from word ", at, " on, of ", n_);
@@ -269,7 +269,7 @@ class Fleet {
 
   std::pair<lab::Pieces<Summed>*, std::size_t> summed_at(unsigned gpu, const float* word) {
     const Gpu& own = gpus_[gpu];
-    if (word >= own.data && word <= own.data + n_) {
+    if (word >= own.data && word < own.data + n_) {
       return {&own_[gpu].in_data, static_cast<std::size_t>(word - own.data)};
     }
     return {&own_[gpu].in_inbox, static_cast<std::size_t>(word - own.inbox)};

@@ -58,3 +58,26 @@ def depth_of(lines: list[str], begin: int) -> int:
         if name == ".cfi_def_cfa_offset":
             depth = max(depth, int(rest[0]) - 8)
     return depth
+
+
+def calling_itself(lines: list[str]) -> str:
+    """The name of a function that calls itself, perhaps by way of others; "" if none does."""
+    calls: dict[str, set[str]] = {}
+    name = own = ""
+    for line in lines:
+        if found := re.match(r"([\w.$]+):", line):
+            name = found[1]
+        elif line.strip() == ".cfi_startproc":
+            own = name
+            calls[own] = set()
+        elif found := re.fullmatch(r"\s*(?:call|jmp)q?\s+([\w.$]+)(?:@PLT)?", line):
+            calls.setdefault(own, set()).add(found[1])
+    for start in calls:
+        reached, ahead = set(), {start}
+        while ahead:
+            of_next = calls.get(ahead.pop(), set()) - reached
+            reached |= of_next
+            ahead |= of_next
+        if start in reached:
+            return start
+    return ""

@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass, field
 
 from .constants import ALIAS, data_after_labels
-from .frames import ENTER, LEAVE, clear, depth_of, taken
+from .frames import ENTER, LEAVE, calling_itself, clear, depth_of, taken
 from .instructions import (
     OF_OPERATORS,
     Memory,
@@ -130,9 +130,11 @@ class Rewriter:
         self._mark_variables("end")
         if self._frame_bytes > self._most_frame_bytes:
             self._fault(
-                f"keeps {self._frame_bytes} bytes per thread, beside registers or in them; "
-                f"{self._most_frame_bytes} are enough"
+                f"keeps {self._frame_bytes} bytes per thread on its stack; at most"
+                f" {self._most_frame_bytes} are allowed"
             )
+        if self._most_frame_bytes < math.inf and (caller := calling_itself(lines)):
+            self._fault(f"{caller}: calls itself: its stack would grow with the data")
         if self._faults:
             raise UnguardedError(*self._faults)
         return "\n".join(self._out) + "\n"

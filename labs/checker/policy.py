@@ -35,7 +35,7 @@ OF_LIBM = (
 )
 OF_CUDA = (
     r"(threadIdx|blockIdx|blockDim|gridDim|__syncthreads|__syncwarp|__threadfence\w*|atomicAdd)"
-    r"|__(cos|exp10|exp|log10|log2|log|sin|tan|pow|fdivide)f|__f(rcp|sqrt|div|add|mul)_rn"
+    r"|__(cos|exp10|exp|log10|log2|log|sin|tan|pow|fdivide)f|__f(rcp|sqrt|div)_rn"
 )
 OF_THE_MODEL = (
     r"gpubench::model::(dynamic_shared_memory|shuffle|ballot|round_to|round_to_tf32|value_of"

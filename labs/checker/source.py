@@ -50,7 +50,7 @@ CUDAS = re.compile(
     r"|grid_constant)__|__restrict"
     r"|__(syncthreads|syncwarp|threadfence|popc|clz|ffs|ldg|half|half2|nv_\w+|float_to_tf32)"
     r"|__(shfl|shfl_up|shfl_down|shfl_xor|ballot|any|all)_sync"
-    r"|__(cos|exp10|exp|log10|log2|log|sin|tan|pow|fdivide)f|__f(rcp|sqrt|div|add|mul|maf|ma)_rn"
+    r"|__(cos|exp10|exp|log10|log2|log|sin|tan|pow|fdivide)f|__f(rcp|sqrt|div|maf|ma)_rn"
     r"|__pipeline_(memcpy_async|commit|wait_prior)"
     r"|__h2?[a-z]+\d?(_rn|_nan)?|__(float|double|int|uint|ushort|half|bfloat16|low|high|halves)\w*"
     r"|__(lows|highs|floats)\w*2\w*"

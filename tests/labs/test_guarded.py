@@ -109,6 +109,17 @@ def test_a_large_frame_is_cleared_in_a_loop() -> None:
     assert "popq\t%rdi\n\t" + PATTERN_STORE + "-8(%rsp)\n\tsubq\t$4096, %rsp" in text
 
 
+def test_a_stack_that_has_a_bound_does_not_grow_by_recursion() -> None:
+    """A frame counts once, however often its function calls itself."""
+    other = "\t.type\tg, @function\ng:\n\t.cfi_startproc\n\tcall\t{}\n\tret\n\t.cfi_endproc\n"
+    for called, own in (("g", "f"), ("f", ""), ("g", "g")):
+        text = function(f"call\t{called}") + other.format(own or "f")
+        guarded(text)
+        with pytest.raises(UnguardedError, match="calls itself"):
+            guarded(text, most_frame_bytes=1536)
+    guarded(function("call\tg") + other.format("sqrtf"), most_frame_bytes=1536)
+
+
 CONSTANTS = (
     '\t.section\t.rodata.cst4,"aM",@progbits,4\n.LC0:\n\t.long\t1065353216\n'
     '\t.section\t.rodata.str1.1,"aMS",@progbits,1\n.LC1:\n\t.string\t"a\\0012\\n"\n'
