@@ -118,7 +118,7 @@ def test_shared_heads_save_bytes_and_no_flops() -> None:
     found = rows_of(
         f"--device=model:{DEVICE}",
         "--suite=full",
-        "--benchmark_filter=^attention/grouped/.*/kv_heads:(16|1)$",
+        "--benchmark_filter=^attention/grouped/by:(tiled|wgmma)/.*/kv_heads:(16|1)$",
     )
     assert len(found) == 8
     for by in ("tiled", "wgmma"):

@@ -19,7 +19,7 @@ def rows(device: str, of: str) -> dict[str, dict]:
 
 @pytest.mark.parametrize("device", ["b200", pytest.param("b300", marks=pytest.mark.release)])
 def test_one_thread_multiplies_while_warps_take_the_softmax(device: str) -> None:
-    seq = 2048
+    seq = 1024
     found = rows(device, rf"^attention/(tcgen05|tiled)/seq:{seq}/")
     figure = figures(device)
     sms, clock = figure["sm_count"], figure["sm_clock_hz"]
@@ -48,11 +48,11 @@ def test_one_thread_multiplies_while_warps_take_the_softmax(device: str) -> None
 
 @pytest.mark.parametrize("device", ["b200", pytest.param("b300", marks=pytest.mark.release)])
 def test_no_row_is_beyond_its_law(device: str) -> None:
-    found = rows(device, r"^attention/(tcgen05/seq:(128|1024|4096)|grouped/by:tcgen05)/").values()
-    assert len(found) == 3 * 4 + 6
+    found = rows(device, r"^attention/(tcgen05/seq:(128|1024)/|grouped/by:tcgen05/seq:256/)").values()
+    assert len(found) == 2 * 4 + 3
     assert not [r["name"] for r in found if r.get("skipped")]
     ratios = {r["name"]: r["law_ratio"] for r in found if "law_ratio" in r}
-    assert ratios[NAME.format("tcgen05", 4096, 128, 0)]
+    assert ratios[NAME.format("tcgen05", 1024, 128, 0)]
     assert not [name for name, ratio in ratios.items() if ratio > 1]
     assert not [r["name"] for r in found if abs(r.get("law_ratio", 1) - 1) > r["law_tolerance"]]
     assert not [r["name"] for r in found if r.get("roof_fraction", 0) > 1]

@@ -131,7 +131,7 @@ def test_assembly_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch) -> 
         file.truncate(build.MOST_ASSEMBLY_BYTES + 1)
     monkeypatch.setattr(build, "guarded", lambda _: pytest.fail("it was read"))
     with pytest.raises(ForbiddenError, match="more than 8 MiB of machine code"):
-        build._guard(assembly, tmp_path / "unit.o", "g++")
+        build._guard(LAB, assembly, tmp_path / "unit.o", "g++")
 
 
 def test_data_of_any_size_is_not_written(prepared: object, tmp_path: Path) -> None:
