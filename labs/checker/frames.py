@@ -73,7 +73,8 @@ def calling_itself(lines: list[str]) -> str:
         elif found := re.fullmatch(r"\s*(?:call|jmp)q?\s+([\w.$]+)(?:@PLT)?", line):
             calls.setdefault(own, set()).add(found[1])
     for start in calls:
-        reached, ahead = set(), {start}
+        reached: set[str] = set()
+        ahead = {start}
         while ahead:
             of_next = calls.get(ahead.pop(), set()) - reached
             reached |= of_next

@@ -48,7 +48,9 @@ def test_one_thread_multiplies_while_warps_take_the_softmax(device: str) -> None
 
 @pytest.mark.parametrize("device", ["b200", pytest.param("b300", marks=pytest.mark.release)])
 def test_no_row_is_beyond_its_law(device: str) -> None:
-    found = rows(device, r"^attention/(tcgen05/seq:(128|1024)/|grouped/by:tcgen05/seq:256/)").values()
+    found = rows(
+        device, r"^attention/(tcgen05/seq:(128|1024)/|grouped/by:tcgen05/seq:256/)"
+    ).values()
     assert len(found) == 2 * 4 + 3
     assert not [r["name"] for r in found if r.get("skipped")]
     ratios = {r["name"]: r["law_ratio"] for r in found if "law_ratio" in r}
