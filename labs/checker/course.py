@@ -12,6 +12,7 @@ from typing import Any
 from .timeline import Kinds
 
 DIFFICULTIES = ("easy", "medium", "hard")
+LIMITS = {"global_excess", "shared_excess", "loads_a_lane", "frame_bytes"}
 PARTS = ("predictions", "correctness", "counters", "time")
 
 
@@ -127,9 +128,7 @@ def load(folder: Path) -> Lab:
         raise LabError(f"{path}: the points of {', '.join(PARTS)} must add up to 100")
     if lab.difficulty not in DIFFICULTIES or lab.minutes < 1:
         raise LabError(f"{path}: needs minutes above 0 and a difficulty: {', '.join(DIFFICULTIES)}")
-    unknown = set(lab.limits) - {
-        *("global_excess", "shared_excess", "loads_a_lane", "frame_bytes"),
-    }
+    unknown = set(lab.limits) - LIMITS
     if unknown:
         raise LabError(f"{path}: [limits] has no {', '.join(sorted(unknown))}")
     return lab

@@ -48,16 +48,16 @@ def clear(size: int) -> list[str]:
     ]
 
 
-def depth_of(lines: list[str], begin: int) -> int:
-    """How many bytes of stack the function takes that begins in this line, at most."""
-    depth = 0
-    for at in range(begin, len(lines)):
-        name, *rest = lines[at].split()[:2] or [""]
-        if name == ".cfi_endproc":
-            break
+def stack_bytes(lines: list[str]) -> int:
+    """What all functions together take of the stack, each at most."""
+    total = depth = 0
+    for line in lines:
+        name, *rest = line.split()[:2] or [""]
         if name == ".cfi_def_cfa_offset":
-            depth = max(depth, int(rest[0]) - 8)
-    return depth
+            depth = max(depth, int(rest[0]) - WORD_BYTES)
+        elif name == ".cfi_endproc":
+            total, depth = total + depth, 0
+    return total
 
 
 def calling_itself(lines: list[str]) -> str:

@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass, field
 
 from .constants import ALIAS, data_after_labels
-from .frames import ENTER, LEAVE, calling_itself, clear, depth_of, taken
+from .frames import ENTER, LEAVE, calling_itself, clear, stack_bytes, taken
 from .instructions import (
     OF_OPERATORS,
     Memory,
@@ -109,9 +109,7 @@ class Rewriter:
         self._out: list[str] = []
         self._faults: dict[str, None] = {}
         self._ahead: list[str] = []  # this line and those after it
-        self._frame = 0  # of the function that is being read: the depth that it reaches
         self.numbers: dict[str, list[str]] = {}  # that unit.cu hands over, as data
-        self._frame_bytes = 0  # of all functions
 
     def rewrite(self, text: str) -> str:
         """UnguardedError."""
@@ -124,14 +122,12 @@ class Rewriter:
         lines = self._without_the_compilers(text.splitlines())
         for at, line in enumerate(lines):
             self._ahead = lines[at : at + MOST_AHEAD]
-            if line.strip() == ".cfi_startproc":
-                self._frame = depth_of(lines, at)
             self._line(line)
         self._mark_variables("end")
-        if self._frame_bytes > self._most_frame_bytes:
+        if (kept := stack_bytes(lines)) > self._most_frame_bytes:
             self._fault(
-                f"keeps {self._frame_bytes} bytes per thread on its stack; at most"
-                f" {self._most_frame_bytes} are allowed"
+                f"keeps {kept} bytes per thread on its stack; at most {self._most_frame_bytes} are"
+                " allowed"
             )
         if self._most_frame_bytes < math.inf and (caller := calling_itself(lines)):
             self._fault(f"{caller}: calls itself: its stack would grow with the data")
@@ -205,7 +201,6 @@ class Rewriter:
         self._out.append(f"\t.{name}\t{rest}" if rest else f"\t.{name}")
         if name == "cfi_startproc":
             self._out += ENTER
-            self._frame_bytes += self._frame
 
     def _known(self, name: str, rest: str) -> None:
         """What a directive says of the function that is being read, or of the kernels' handles."""
