@@ -2,7 +2,9 @@
 #pragma once
 
 #include <bulk_copy.hpp>
+#include <cstddef>
 
+#include "kernels/attention/groups.cuh"
 #include "kernels/attention/softmax.cuh"
 #include "kernels/common/bf16_rows.cuh"
 
@@ -62,5 +64,10 @@ struct Ring {
 struct Maps {
   const CUtensorMap *q, *k, *v;
 };
+
+// The share of all scores that is computed: tiles on the diagonal are computed whole.
+inline double computed_share(std::size_t seq, bool causal) {
+  return causal ? 0.5 + 0.5 / groups_of(seq) : 1;
+}
 
 }  // namespace attention::rings

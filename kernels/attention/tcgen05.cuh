@@ -314,11 +314,6 @@ __device__ __forceinline__ void weigh_tiles(const Pipeline<head_dim>& at, unsign
                             at.staging + me * chunk_bytes);
   }
 }
-
-// The share of all scores that is computed: tiles on the diagonal are computed whole.
-inline double computed_share(std::size_t seq, bool causal) {
-  return causal ? 0.5 + 0.5 / groups_of(seq) : 1;
-}
 }  // namespace tcgen05_parts
 
 // grid: (blocks_of(seq, causal, 256), heads of the batch); seq: a multiple of 128. of_q, of_k,

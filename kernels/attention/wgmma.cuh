@@ -200,11 +200,6 @@ __device__ __forceinline__ void attend(const Pipeline<head_dim>& at, Turns& turn
   store_rows<head_dim>(out + std::size_t{first_of_warp} * head_dim, head_dim, &results[0][0],
                        at.stored + warp_of_all * stored_bytes<head_dim>);
 }
-
-// The share of all scores that is computed: tiles on the diagonal are computed whole.
-inline double computed_share(std::size_t seq, bool causal) {
-  return causal ? 0.5 + 0.5 / groups_of(seq) : 1;
-}
 }  // namespace wgmma_parts
 
 // grid: (blocks_of(seq, causal), heads of the batch); seq: a multiple of 128. of_q, of_k, of_v:
