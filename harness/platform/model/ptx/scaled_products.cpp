@@ -30,7 +30,7 @@ void TensorUnit::receive(const Copy& copy) {
                   copied_columns * sizeof words_[0]);
     }
   }
-  std::fill_n(written_.begin() + first, copied_columns, 15);
+  std::fill_n(written_.begin() + first, copied_columns, all_quarters);
 }
 
 // a[row * depth + k], or b[k * columns + column], each times its scale.

@@ -16,7 +16,7 @@ namespace gpubench::model::ptx {
 namespace {
 
 constexpr unsigned k_bytes = 32, piece_bytes = 16, core_rows = 8;
-constexpr unsigned quarter = lanes, all_quarters = 15;
+constexpr unsigned quarter = lanes;
 
 struct Descriptor {
   std::uint64_t start, leading, stride, span;

@@ -119,7 +119,8 @@ class TensorUnit {
 
   Block& block_;
   std::vector<std::uint32_t> words_;  // lane by lane
-  std::vector<unsigned> written_;     // by column: quarters of the lanes, a bit each
+  static constexpr unsigned all_quarters = 15;
+  std::vector<unsigned> written_;  // by column: quarters of the lanes, a bit each
   std::vector<Allocation> allocations_;
   bool is_relinquished_ = false;
   std::map<unsigned, std::deque<Step>> asked_;  // by thread
