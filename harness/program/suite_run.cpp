@@ -50,7 +50,8 @@ SuiteRun::SuiteRun(const Options& options, Platform& platform, std::vector<Insta
       info_(to_console() || !is_first_ ? std::cout : std::cerr),
       progress_(rows_.size()),
       journal_(journal),
-      turn_(turn) {
+      turn_(turn),
+      prints_kept_(turn == 0) {
   platform_.set_explaining(!options_.explain.empty());
   if (!changes_process_often()) predict();
   std::size_t names = 0;
@@ -179,7 +180,7 @@ const Row* SuiteRun::take_row(const Instance& instance, int repetition) {
   if (const auto kept = kept_.rows.find(key); kept != kept_.rows.end()) {
     row = kept->second;
     if (repetition == 0) progress_.passes();
-    turn_ == 0 || prints_kept_ ? print(row) : note_said(row);
+    prints_kept_ ? print(row) : note_said(row);
     note_broken(row);
   } else if (gpubench::interrupted()) {
     interrupted_ = true;

@@ -100,8 +100,8 @@ class SuiteRun {
   bool interrupted_ = false;
   Journal* journal_;
   unsigned turn_;
-  KeptRows kept_;             // of processes before this one, and of helpers
-  bool prints_kept_ = false;  // the process before this one has not come to these rows
+  KeptRows kept_;     // of processes before this one, and of helpers
+  bool prints_kept_;  // whether no process before this one has come to these rows
   std::vector<RowKey> for_helpers_;
   std::optional<HelperProcesses> helpers_;
   unsigned helpers_beside_ = 0;         // in a helper: of how many it is one

@@ -59,10 +59,9 @@ void SuiteRun::start_helpers() {
   const auto piece = [this](std::size_t i) { return help_with(for_helpers_[i]); };
   // Rows are printed in their order, and kept in that in which they are done.
   const auto heard = [this](std::size_t i, const std::string& text) {
-    if (journal_ == nullptr) return;
     nlohmann::ordered_json line = nlohmann::ordered_json::parse(text);
     line["elapsed_seconds"] = elapsed_seconds();
-    journal_->add(line);
+    if (journal_ != nullptr) journal_->add(line);
     kept_.rows.insert_or_assign(for_helpers_[i], kept_row(line, rows_, platform_, options_.bench));
   };
   const double limit = row_limit_seconds();
@@ -89,11 +88,9 @@ std::optional<std::string> SuiteRun::help_with(const RowKey& key) {
 
 Row SuiteRun::row_of_helper_or_own(const Instance& instance, int repetition) {
   if (helpers_) {
-    const auto place = std::ranges::find(for_helpers_, RowKey{instance.name, repetition});
-    const auto piece = static_cast<std::size_t>(place - for_helpers_.begin());
-    if (const auto text = helpers_->take(piece)) {
-      return kept_row(nlohmann::ordered_json::parse(*text), rows_, platform_, options_.bench);
-    }
+    const RowKey key{instance.name, repetition};
+    const auto piece = std::ranges::find(for_helpers_, key) - for_helpers_.begin();
+    if (helpers_->take(static_cast<std::size_t>(piece))) return kept_.rows.at(key);  // heard of
   }
   double limit = row_limit_seconds();
   if (limit > 0 && !is_first_) limit += patience_of_others_seconds;
