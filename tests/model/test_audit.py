@@ -15,92 +15,118 @@ BUILD = Path(os.environ.get("GPUBENCH_BUILD_DIR", ROOT / "build"))
 sys.path.insert(0, str(ROOT / "harness/platform/model/audit"))
 
 import audit  # noqa: E402
-from disassembly import Compiled, Reader  # noqa: E402
+from disassembly import Compiled, Reader, compiled_in  # noqa: E402
 from sites import Place, Site  # noqa: E402
 
 HERE = "kernels/coalescing.cuh"
+Codes = dict[str, dict[str, Compiled]]
+Key = tuple[str, int]  # a kernel's name, and an architecture
 TEXT = (ROOT / HERE).read_text().splitlines()[29].strip()
 
 
 @pytest.fixture(scope="module")
-def found() -> audit.Audit:
+def build() -> Path:
     for program in ("gpubench-cuda", "gpubench-sites"):
         if not (BUILD / program).exists():
             pytest.skip(f"{program} is not built in {BUILD}")
     if audit.kept()["nvcc"] != audit.nvcc_of(BUILD):
         pytest.skip(f"compiled.json is of nvcc {audit.kept()['nvcc']}: another compiler")
-    return audit.audit(BUILD)
+    return BUILD
 
 
+@pytest.fixture(scope="module")
+def found(build: Path) -> audit.Audit:
+    return audit.audit(build)
+
+
+@pytest.fixture(scope="module")
+def codes(build: Path) -> Codes:
+    """What the compiler made of each kernel, by architecture, then by its name."""
+    return compiled_in(build, audit.kept()["kernels"])
+
+
+@pytest.mark.release  # the emulator runs a row of each kind
 def test_the_file_is_current(found: audit.Audit) -> None:
     stale = audit.stale(found, audit.kept())
     assert not stale, "scripts/audit has to be run:\n" + "\n".join(stale)
 
 
+@pytest.mark.release
 def test_counters_that_are_the_lesson_are_those_of_the_compiled_code(found: audit.Audit) -> None:
     assert found.kernels
     assert not found.wrong_counts(), "\n".join(found.wrong_counts())
 
 
-def compiled(found: audit.Audit, beginning: str) -> dict[tuple[str, int], set[str]]:
-    """The instructions of all kernels whose names begin so, by name and architecture."""
+def test_the_figures_of_each_kernel_are_the_compilers(
+    codes: Codes,
+) -> None:
+    kept = audit.kept()["kernels"]
+    for architecture, kernels in codes.items():
+        assert kernels
+        for name, code in kernels.items():
+            entry = {k: v for k, v in kept[name][architecture].items() if k != "counts"}
+            assert entry == audit.figures_of(code), f"{name}, sm_{architecture}: run scripts/audit"
+
+
+def compiled(codes: Codes, beginning: str) -> dict[Key, set[str]]:
+    """The instructions of all kernels whose names begin so."""
     result = {
-        (name, int(architecture)): code
-        for name, by_architecture in found.instructions.items()
+        (name, int(architecture)): code.instructions
+        for architecture, kernels in codes.items()
+        for name, code in kernels.items()
         if name.startswith(beginning)
-        for architecture, code in by_architecture.items()
     }
     assert result, beginning
     return result
 
 
-def test_asynchronous_copies_are_compiled_to_their_own_instructions(found: audit.Audit) -> None:
-    for (name, architecture), code in compiled(found, "async_copy::cp_async<").items():
+def test_asynchronous_copies_are_compiled_to_their_own_instructions(codes: Codes) -> None:
+    for (name, architecture), code in compiled(codes, "async_copy::cp_async<").items():
         assert ("LDGSTS" in code) == (architecture >= 80), (name, architecture)
         assert ("LDG" in code) == (architecture < 80), (name, architecture)
-    for (name, architecture), code in compiled(found, "async_copy::bulk").items():
+    for (name, architecture), code in compiled(codes, "async_copy::bulk").items():
         assert ("UBLKCP" in code) == (architecture >= 90), (name, architecture)
         assert ("SYNCS" in code) == (architecture >= 90), (name, architecture)
         assert "LDG" not in code, (name, architecture)
-    for (name, architecture), code in compiled(found, "async_copy::plain<").items():
+    for (name, architecture), code in compiled(codes, "async_copy::plain<").items():
         assert {"LDG", "STS"} <= code, (name, architecture)
         assert not {"LDGSTS", "UBLKCP", "LDL", "STL"} & code, (name, architecture)
 
 
-def test_branches_are_branches(found: audit.Audit) -> None:
+def test_branches_are_branches(codes: Codes) -> None:
     for kernel in ("divergence::branches", "divergence::trips"):
-        for (name, architecture), code in compiled(found, kernel).items():
+        for (name, architecture), code in compiled(codes, kernel).items():
             assert {"BSSY", "BSYNC", "FFMA"} <= code, (name, architecture)
             assert not {"LDL", "STL"} & code, (name, architecture)
-    for (name, architecture), code in compiled(found, "divergence::branches").items():
+    for (name, architecture), code in compiled(codes, "divergence::branches").items():
         assert {"BRA", "BRX"} & code, (name, architecture)
         assert not {"FSEL", "FSETP"} & code, (name, architecture)
 
 
-def test_registers_are_spilled_where_that_is_the_lesson(found: audit.Audit) -> None:
-    compiled(found, "registers::tile<")
-    for name, by_architecture in found.kernels.items():
-        if not name.startswith("registers::tile<"):
-            continue
-        edge, blocks = (int(word.rstrip("u")) for word in name[:-1].split("<")[1].split(", "))
-        for architecture, entry in by_architecture.items():
+def test_registers_are_spilled_where_that_is_the_lesson(codes: Codes) -> None:
+    compiled(codes, "registers::tile<")
+    for architecture, kernels in codes.items():
+        for name, code in kernels.items():
+            if not name.startswith("registers::tile<"):
+                continue
+            edge, blocks = (int(word.rstrip("u")) for word in name[:-1].split("<")[1].split(", "))
             spills = edge == 16 or (edge == 8 and blocks == 16)
-            code = found.instructions[name][architecture]
-            assert ("LDL" in code) == ("STL" in code) == spills, (name, architecture)
+            found = {"LDL", "STL"} & code.instructions
+            assert len(found) == (2 if spills else 0), (name, architecture)
             if not spills:
                 continue
             # What does not fit is loaded and stored once a turn, as the law has it.
-            turns = entry["spills"]["multiply_adds"] / edge**2
+            turns = code.spills["multiply_adds"] / edge**2
             for moved in ("load_bytes", "store_bytes"):
-                assert entry["spills"][moved] / turns == pytest.approx(
-                    entry["local_bytes"], rel=0.25, abs=8
+                assert code.spills[moved] / turns == pytest.approx(
+                    code.local_bytes, rel=0.25, abs=8
                 ), (name, architecture)
 
 
 def test_a_change_of_registers_and_a_lost_architecture_make_the_file_stale(tmp_path: Path) -> None:
     entry = {"registers": 16}
     everywhere = dict.fromkeys(audit.all_architectures(), entry)
-    now = audit.Audit("13.0.88", ["80"], {"c::k": {"80": entry}}, {}, {})
+    now = audit.Audit("13.0.88", ["80"], {"c::k": {"80": entry}}, {})
     known = {"nvcc": "13.0.88", "kernels": {"c::k": everywhere}}
     assert audit.stale(now, known) == []
 
@@ -233,10 +259,10 @@ def test_a_site_may_lie_on_another_line_of_its_statement_but_is_not_taken_twice(
 def test_a_wrong_count_is_reported_only_where_it_is_the_lesson() -> None:
     entry = {"80": {"registers": 16, "counts": {"global load": "ptxas merges"}}}
     studied = {"k": {"coalescing": ["global load"]}}
-    reported = audit.Audit("", ["80"], {"k": entry}, studied, {}).wrong_counts()
+    reported = audit.Audit("", ["80"], {"k": entry}, studied).wrong_counts()
     assert reported == ["k for sm_80, global load (of coalescing): ptxas merges"]
     for harmless in ({"k": {"coalescing": ["global store"]}}, {"k": {"stream": ["global load"]}}):
-        assert audit.Audit("", ["80"], {"k": entry}, harmless, {}).wrong_counts() == []
+        assert audit.Audit("", ["80"], {"k": entry}, harmless).wrong_counts() == []
 
 
 def test_the_file_names_its_compiler_and_every_architecture() -> None:

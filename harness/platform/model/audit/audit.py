@@ -23,8 +23,9 @@ import sys
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from disassembly import compiled_in
+from disassembly import Compiled, compiled_in
 from sites import ROOT, AuditError, Place, Site, Sites, seen_by_emulator
 
 DATA = ROOT / "harness/platform/model/compiled/compiled.json"
@@ -81,7 +82,6 @@ class Audit:
     architectures: list[str]
     kernels: dict[str, dict[str, dict]]  # name, architecture, what compiled.json says of it
     studied: dict[str, dict[str, list[str]]]  # name, concept, kinds of access
-    instructions: dict[str, dict[str, set[str]]]  # name, architecture, without suffixes
 
     def wrong_counts(self) -> list[str]:
         """Rows' counters that the compiled code does not keep, of concepts that count."""
@@ -110,30 +110,32 @@ def nvcc_of(build: Path) -> str:
     raise AuditError(f"{build} was not configured with nvcc")
 
 
+def figures_of(code: Compiled) -> dict[str, Any]:
+    """What compiled.json says of a kernel for an architecture, but for its counts."""
+    figures = {
+        "registers": code.registers,
+        "static_shared_bytes": code.static_shared_bytes,
+        "local_bytes": code.local_bytes,
+        "local_load_bytes": code.local_load_bytes,
+        "local_store_bytes": code.local_store_bytes,
+        "spills": code.spills,
+    }
+    return {name: figure for name, figure in figures.items() if figure}
+
+
 def audit(build: Path) -> Audit:
     nvcc = nvcc_of(build)
     seen = seen_by_emulator(build)
     compiled = compiled_in(build, seen)
     kernels: dict[str, dict[str, dict]] = {}
-    instructions: dict[str, dict[str, set[str]]] = defaultdict(dict)
     for name, kernel in sorted(seen.items()):
         of_kernel = kernels.setdefault(name, {})
         for architecture in sorted(compiled, key=int):
             code = compiled[architecture][name]
-            instructions[name][architecture] = code.instructions
-            figures = {
-                "registers": code.registers,
-                "static_shared_bytes": code.static_shared_bytes,
-                "local_bytes": code.local_bytes,
-                "local_load_bytes": code.local_load_bytes,
-                "local_store_bytes": code.local_store_bytes,
-                "spills": code.spills,
-                "counts": differences(kernel.sites, code.sites),
-            }
-            entry = {name: figure for name, figure in figures.items() if figure}
-            of_kernel[architecture] = entry
+            counts = differences(kernel.sites, code.sites)
+            of_kernel[architecture] = figures_of(code) | ({"counts": counts} if counts else {})
     studied = {name: kernel.studied for name, kernel in seen.items()}
-    return Audit(nvcc, sorted(compiled, key=int), kernels, studied, instructions)
+    return Audit(nvcc, sorted(compiled, key=int), kernels, studied)
 
 
 def kept(path: Path = DATA) -> dict:

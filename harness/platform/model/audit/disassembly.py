@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sites import AuditError, Place, Seen, Site, Sites, output_of, place_of, tool
+from sites import AuditError, Place, Site, Sites, output_of, place_of, tool
 
 # What CUDA itself keeps of a block's shared memory, which counts as the kernel's from sm_90 on.
 RESERVED_SHARED = 1024
@@ -177,12 +177,12 @@ class Reader:
 RESOURCES = re.compile(r"Function (\S+):\s+REG:(\d+) STACK:(\d+) SHARED:(\d+)")
 
 
-def compiled_for(cubin: Path, build: Path, seen: dict[str, Seen]) -> dict[str, Compiled]:
-    """The kernels of one cubin that the emulator saw too, by name."""
+def compiled_for(cubin: Path, build: Path, kernels: Collection[str]) -> dict[str, Compiled]:
+    """Those of the kernels that one cubin has, by name."""
     usage = RESOURCES.findall(output_of(tool("cuobjdump"), "-res-usage", cubin))
     mangled = "".join(f"{name}\n" for name, *_ in usage)
     names = output_of(build / "gpubench-sites", "--names", text=mangled).splitlines()
-    wanted = {m: name for (m, *_), name in zip(usage, names, strict=True) if name in seen}
+    wanted = {m: name for (m, *_), name in zip(usage, names, strict=True) if name in kernels}
     if len(set(wanted.values())) < len(wanted):
         twice = next(n for n in wanted.values() if list(wanted.values()).count(n) > 1)
         raise AuditError(f"two kernels are called {twice}")
@@ -204,8 +204,8 @@ def architecture_of(cubin: Path) -> str:
     return cubin.name.split(".sm_")[-1].removesuffix(".cubin").rstrip("af")
 
 
-def compiled_in(build: Path, seen: dict[str, Seen]) -> dict[str, dict[str, Compiled]]:
-    """By architecture ("90"), then by the kernel's name."""
+def compiled_in(build: Path, kernels: Collection[str]) -> dict[str, dict[str, Compiled]]:
+    """Kernels of the model, by architecture ("90"), then by their names."""
     result: dict[str, dict[str, Compiled]] = {}
     with tempfile.TemporaryDirectory() as folder:
         output_of(
@@ -213,11 +213,11 @@ def compiled_in(build: Path, seen: dict[str, Seen]) -> dict[str, dict[str, Compi
         )
         cubins = sorted(Path(folder).glob("*.cubin"))
         with ThreadPoolExecutor(2) as pool:
-            found = pool.map(lambda cubin: compiled_for(cubin, build, seen), cubins)
-            for cubin, kernels in zip(cubins, found, strict=True):
-                result.setdefault(architecture_of(cubin), {}).update(kernels)
-    for architecture, kernels in result.items():
-        if absent := sorted(set(seen) - set(kernels)):
+            found = pool.map(lambda cubin: compiled_for(cubin, build, kernels), cubins)
+            for cubin, of_cubin in zip(cubins, found, strict=True):
+                result.setdefault(architecture_of(cubin), {}).update(of_cubin)
+    for architecture, of_architecture in result.items():
+        if absent := sorted(set(kernels) - set(of_architecture)):
             raise AuditError(
                 f"{absent[0]} runs on the model, but it was not compiled for sm_{architecture}"
             )
