@@ -177,6 +177,7 @@ def test_a_corrupt_plan_of_a_killed_night_stops_no_other(run, fake, tmp_path: Pa
     night = Store.open(tmp_path / "nights", rehearsal=False, create=True).root / "nights/lab/000001"
     night.mkdir(parents=True)
     (night / "plan.json").write_text('{"began"')
+    os.utime(night / "plan.json", (0, 0))  # long settled
     code, out, _ = run(fake(rows={"gather/n:4": 3e-4}))
     assert code == 0
     assert "quarantined: lab/000001/plan.json: " in out

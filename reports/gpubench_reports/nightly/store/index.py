@@ -3,7 +3,6 @@
 import contextlib
 import json
 import sqlite3
-import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
@@ -14,23 +13,11 @@ from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.nightly.rule.settings import Settings
-from gpubench_reports.nightly.store.night_values import identity, night_value, throttled_share
-from gpubench_reports.nightly.store.process_file import (
-    Environment,
-    ProcessFile,
-    Timing,
-    read_process,
-    refuse_other_kind,
-)
-from gpubench_reports.nightly.store.store import (
-    SETTLED_SECONDS,
-    Night,
-    Store,
-    checksum,
-    is_done,
-)
+from gpubench_reports.nightly.store.night_files import read_done, read_night
+from gpubench_reports.nightly.store.night_values import identity, night_value
+from gpubench_reports.nightly.store.process_file import Environment, ProcessFile, Timing
+from gpubench_reports.nightly.store.store import Night, Store
 from gpubench_reports.nightly.store.tables import VERSION, recreate
-from gpubench_reports.nightly.store.verdicts import is_verdict
 
 _BUSY_SECONDS = 120.0
 
@@ -131,7 +118,9 @@ class Index:
         known = {
             (machine, number): fingerprint
             for machine, number, fingerprint in self.rows(
-                "select machine, number, fingerprint from night"
+                # A file may become whole, or old enough to be called damaged, at the same size.
+                "select machine, number, case state when 'incomplete' then '' else fingerprint end"
+                " from night"
             )
         }
         here: dict[tuple[str, int], Night] = {}
@@ -165,7 +154,7 @@ class Index:
             night = here.get((machine, number))
             if night is None:  # another process took it in since
                 continue
-            if self._twin(night, self._document(night, "done.json", put_aside) or {}) != note:
+            if self._twin(night, read_done(self.store, night, put_aside)) != note:
                 self._take(night, night.fingerprint(), settings, put_aside)
                 taken += 1
         return taken
@@ -200,93 +189,36 @@ class Index:
     ) -> None:
         """Puts the night into the database, in place of what it holds of it."""
         self._forget(night.machine, night.number)
-        state, note = "ok", ""
-        files: list[ProcessFile] = []
-        plan = self._document(night, "plan.json", put_aside) or {}
-        done = self._document(night, "done.json", put_aside)
-        if done is None:
-            state, note = "running", "no done.json: it is being measured, or was killed"
-        else:
-            files, missing = self._files(night, done.get("files", {}), put_aside)
-            if missing:
-                state, note = "incomplete", f"{missing} files are not here yet"
-            elif done.get("unhealthy"):
-                state, note = "invalid", clean(str(done["unhealthy"]))
-        if state == "ok":
-            twin = self._twin(night, done or {})
-            if twin:
-                state, note, files = "duplicate", twin, []
-            elif len({file.environment for file in files}) > 1:
-                state, note = "invalid", "driver, compiler or device changed during the night"
-            elif files and throttled_share(files) > settings.max_throttled:
-                state = "invalid"
-                note = f"{throttled_share(files):.0%} of the rows ran throttled"
-        verdict = self._document(night, "verdict.json", put_aside)
+        already = len(put_aside)
+        here = read_night(self.store, night, settings, put_aside)
+        if len(put_aside) > already:  # what comes in its place may have the same name and size
+            fingerprint = ""
+        state, note, files = here.state, here.note, here.files
+        for sha256, name in here.sums:
+            self._database.execute(
+                "insert or ignore into file values(?, ?, ?, ?)",
+                (sha256, night.machine, night.number, name),
+            )
+        if state != "incomplete" and (twin := self._twin(night, here.done)):
+            state, note, files = "duplicate", twin, []
         commits = Counter(file.context.git_commit for file in files)
         self._database.execute(
             "insert into night values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 night.machine,
                 night.number,
-                clean(str(plan.get("began", ""))),
+                clean(str(here.plan.get("began", ""))),
                 fingerprint,
                 state,
                 note,
-                json.dumps(plan.get("health", {})),
-                json.dumps(identity(plan.get("health"), files)),
+                json.dumps(here.plan.get("health", {})),
+                json.dumps(identity(here.plan.get("health"), files)),
                 commits.most_common(1)[0][0] if commits else "",
-                None if verdict is None else json.dumps(verdict),
+                None if here.verdict is None else json.dumps(here.verdict),
             ),
         )
         if state in ("ok", "invalid"):
             self._insert(night, files, settings, valid=state == "ok")
-
-    def _document(self, night: Night, name: str, put_aside: list[str]) -> dict[str, Any] | None:
-        wanted = {"done.json": is_done, "verdict.json": is_verdict}.get(name)
-        try:
-            document = night.document(name)
-            if document is not None and wanted is not None and not wanted(document):
-                raise ReportError(name, "does not hold what this program writes there")
-            return document
-        except ReportError as error:
-            put_aside.append(str(self.store.quarantine(night.path / name, error.problem)))
-            return None
-
-    def _files(
-        self, night: Night, listed: dict[str, dict[str, Any]], put_aside: list[str]
-    ) -> tuple[list[ProcessFile], int]:
-        """The night's readable files, and how many of those in done.json may still be coming."""
-        found, missing = [], 0
-        for name, expected in sorted(listed.items()):
-            path = night.path / Path(name).name
-            why = ""
-            try:
-                age = abs(time.time() - path.stat().st_mtime)
-                if checksum(path) != expected.get("sha256"):
-                    if age < SETTLED_SECONDS:
-                        missing += 1
-                        continue
-                    why = "is not what done.json says: changed, or copied in part"
-                else:
-                    file = read_process(path)
-                    refuse_other_kind(file.context, path, self.store.rehearsal)
-                    found.append(file)
-            except FileNotFoundError:
-                missing += not self.store.was_quarantined(path)
-            except OSError as error:
-                if path.is_file():  # not allowed, or a broken disk
-                    raise
-                why = f"cannot read: {reason(error)}"
-            except ReportError as error:
-                why = error.problem
-            if why:
-                put_aside.append(f"{self.store.quarantine(path, why)}: {why}")
-            elif path.exists():
-                self._database.execute(
-                    "insert or ignore into file values(?, ?, ?, ?)",
-                    (expected.get("sha256"), night.machine, night.number, name),
-                )
-        return found, missing
 
     def _twin(self, night: Night, done: dict[str, Any]) -> str:
         """Says which night has a file of this one, if it came first; empty if none."""

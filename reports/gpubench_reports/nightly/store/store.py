@@ -42,8 +42,8 @@ SCHEMA = 1
 KINDS = ("measured", "rehearsal")
 _NOT_RESULTS = ("plan.json", "done.json", "verdict.json")
 _MOST_DIGITS = 15  # of a night's number
-# A file that is younger than this and not yet what done.json says may still be on its way here.
-SETTLED_SECONDS = 60.0
+# A damaged file that is younger than this may still be on its way here.
+_SETTLED_SECONDS = 60.0
 
 
 def now() -> str:
@@ -89,6 +89,11 @@ def checksum(path: Path) -> str:
     """SHA-256 of the file's bytes, in hexadecimal."""
     with open_file(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def is_settled(path: Path) -> bool:
+    """Whether the file was last written so long ago that nobody is copying it any more."""
+    return abs(time.time() - path.lstat().st_mtime) >= _SETTLED_SECONDS
 
 
 def _size(entry: os.DirEntry[str]) -> int:
@@ -342,7 +347,7 @@ class Store:
                 found.append(document)
             except ReportError as error:
                 with contextlib.suppress(FileNotFoundError):  # another process was quicker
-                    if abs(time.time() - path.lstat().st_mtime) >= SETTLED_SECONDS:
+                    if is_settled(path):
                         self.quarantine(path, error.problem)
         return found
 
