@@ -11,6 +11,7 @@ import pytest
 
 from gpubench_reports.nightly.commands.command_line import main
 from gpubench_reports.nightly.gate.gate import Gate, least_processes, statistics
+from gpubench_reports.nightly.nights.running import CannotJudgeError
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.process_file import ProcessFile, read_process
 
@@ -170,6 +171,20 @@ def test_one_throttled_row_does_not_blind_the_others(compare, tmp_path: Path) ->
     quiet = gate.judge(a, a)
     assert quiet.exit_code == 2
     assert quiet.notes[0].startswith("1 of 2 rows have sound times of fewer than 5 processes")
+
+
+def test_a_program_that_is_built_anew_meanwhile_is_not_compared(tmp_path: Path) -> None:
+    path = tmp_path / "one.json"
+
+    def read(commit: str) -> ProcessFile:
+        path.write_bytes(process_file(ROWS, git_commit=commit))
+        return read_process(path)
+
+    gate = Gate(S, "cuda", (), False, 1, print)
+    old, new = [read("aaaa")] * 5, [read("bbbb")] * 5
+    assert gate.judge(old, new).exit_code == 0
+    with pytest.raises(CannotJudgeError, match="B: was changed while it was being measured"):
+        gate.judge(old, [*new[:3], *old[:2]])
 
 
 def test_the_gate_takes_its_figures_from_the_store(compare, tmp_path: Path) -> None:

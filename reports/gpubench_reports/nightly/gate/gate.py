@@ -18,7 +18,7 @@ import numpy as np
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.units import si
 from gpubench_reports.nightly.nights import health
-from gpubench_reports.nightly.nights.running import CannotJudgeError, Program
+from gpubench_reports.nightly.nights.running import CannotJudgeError, Program, Unchanged
 from gpubench_reports.nightly.reporting.summary import REHEARSAL, percent
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.process_file import ProcessFile, read_process, refuse_other_kind
@@ -181,6 +181,7 @@ class Gate:
         if why:
             raise CannotJudgeError(self.device, f"is not fit to be measured: {why}")
         pattern = settings.filter or "."
+        unchanged = [Unchanged(program, self.rehearsal) for program in programs]
         runs: list[list[ProcessFile]] = [[], []]
         with tempfile.TemporaryDirectory(prefix="gpubench-gate-") as folder:
             for round_ in range(1, settings.rounds + 1):
@@ -188,6 +189,7 @@ class Gate:
                 for which, program in enumerate(programs):
                     out = Path(folder) / f"{'ab'[which]}{round_}.json"
                     why = program.run(pattern, out)
+                    unchanged[which].require()
                     if why:
                         raise CannotJudgeError(program.path, why)
                     file = read_process(out)
@@ -202,6 +204,9 @@ class Gate:
         }
         if len(machines) > 1:
             raise ReportError(b[0].path.name, "and the others differ in device, driver or mode")
+        for name, files in (("A", a), ("B", b)):
+            if len({file.context.git_commit for file in files}) > 1:
+                raise CannotJudgeError(name, "was changed while it was being measured")
         sound = [_sound(files, self.settings.min_processes) for files in (a, b)]
         problems = [{k: v for file in files for k, v in file.problems.items()} for files in (a, b)]
         names = [name for name in sound[0] if name in sound[1]]

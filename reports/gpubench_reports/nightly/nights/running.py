@@ -127,6 +127,40 @@ class Program:
             raise CannotJudgeError(self.device, "there is no such GPU here that it can use")
 
 
+class Unchanged:
+    """Holds a program to what it was at first: built anew meanwhile, it would be two programs."""
+
+    def __init__(self, program: Program, rehearsal: bool) -> None:
+        self._path = program.path
+        # The launcher, and what it starts.
+        beside = program.path.resolve().parent / f"gpubench-{'model' if rehearsal else 'cuda'}"
+        self._files = (program.path, beside)
+        self._stamps, self.sums = self._look(), self._checksums()
+
+    def require(self) -> None:
+        """Raises CannotJudgeError if the program is another one by now."""
+        stamps = self._look()
+        if stamps != self._stamps and self._checksums() != self.sums:
+            raise CannotJudgeError(self._path, "was changed while it was being measured")
+        self._stamps = stamps
+
+    def _look(self) -> list[tuple[int, int, int]]:
+        """Changes whenever a file may have: reading them all takes too long to do it each time."""
+        found = []
+        for path in self._files:
+            with suppress(FileNotFoundError):
+                file = path.stat()
+                found.append((file.st_ino, file.st_size, file.st_mtime_ns))
+        return found
+
+    def _checksums(self) -> list[str]:
+        found = []
+        for path in filter(Path.is_file, self._files):
+            with suppress(FileNotFoundError):  # the linker is making it
+                found.append(checksum(path))
+        return found
+
+
 def last_line(text: str, code: int) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     return lines[-1] if lines else f"it ended with exit code {code} and no word"
@@ -154,6 +188,7 @@ class NightRun:
     say: Callable[[str], None]
     noise: float = 0.0  # of a rehearsal's devices
     failures: dict[str, str] = field(default_factory=dict)
+    _unchanged: Unchanged = field(init=False)
 
     def run(self, index: Index) -> Night:
         """Measures, or takes up, one night and closes it. Raises CannotJudgeError."""
@@ -165,6 +200,7 @@ class NightRun:
                 raise CannotJudgeError(self.machine, f"is not fit to be measured: {why}")
             if not seen and not self.store.rehearsal:
                 self.say("no nvidia-smi answers: what the machine does besides is not known")
+            self._unchanged = Unchanged(self.program, self.store.rehearsal)
             names = self.program.names(self.settings.filter)
             night = self._unfinished() or self._new(names, seen)
             plan = night.document("plan.json") or {}
@@ -237,16 +273,9 @@ class NightRun:
 
     def _identity(self) -> dict[str, str]:
         """What a night has to share with a killed one to go on with it."""
-        folder = self.program.path.resolve().parent
-        kind = "model" if self.store.rehearsal else "cuda"
-        sums = [
-            checksum(path)
-            for path in (self.program.path, folder / f"gpubench-{kind}")
-            if path.is_file()
-        ]
         return {
             "path": str(self.program.path),
-            "sha256": " ".join(sums),
+            "sha256": " ".join(self._unchanged.sums),
             "command": json.dumps(self.program.command(self.settings.filter)[1:]),
         }
 
@@ -312,6 +341,7 @@ class NightRun:
             # Equal files are two processes all the same: a modelled one can come out twice.
             mark = f"nightly={self.machine} {night.number} {name}".replace(",", "-")
             why = program.run(unit["filter"], out, f"--benchmark_context={mark}")
+            self._unchanged.require()
             if why:
                 return why
             try:
