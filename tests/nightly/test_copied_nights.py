@@ -1,6 +1,7 @@
 """Nights that are being copied into the store: waited for, and taken in once they are whole."""
 
 import os
+import warnings
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,20 @@ def test_a_damaged_verdict_is_waited_for_and_made_again_if_it_stays_so(copied: S
     one = judged(copied)
     assert (one.exit_code, one.verdict["judged"]) == (0, 1)
     assert [str(place) for place, _ in copied.quarantined()] == ["lab/000012/verdict.json"]
+
+
+def test_nights_older_than_the_level_may_come_late(store: Store, tmp_path: Path) -> None:
+    put_nights(store, 14)
+    for _ in range(4):
+        put_night(store, {"a/b/n:1": 1.1e-4})
+    late = [store.nights("lab")[number - 1].path for number in (13, 15)]
+    for path in late:
+        path.rename(tmp_path / path.name)
+    assert judged(store).exit_code == 1
+    for path in late:
+        (tmp_path / path.name).rename(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of numpy, about nothing's median
+        one = judged(store)
+    assert (one.exit_code, len(one.regressions)) == (1, 1)
+    assert all(path.joinpath("verdict.json").exists() for path in late)

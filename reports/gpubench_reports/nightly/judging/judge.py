@@ -81,6 +81,8 @@ def _judge_night(
         level = [
             p for p in history.level(key, point.environment, decisions) if p.night <= night.number
         ]
+        if not level:  # the night came late: a later one began another level, and that is judged
+            continue
         first = np.array([p.first for p in level])
         rerun = np.array([p.rerun for p in level])
         if len(level) < settings.min_nights:
