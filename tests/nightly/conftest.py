@@ -33,6 +33,14 @@ def _fast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
+@pytest.fixture(autouse=True)
+def locks(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where GPUs are locked: each test pretends to have its own."""
+    folder = tmp_path_factory.mktemp("locks")
+    monkeypatch.setenv("GPUBENCH_LOCKS", str(folder))
+    return folder
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store.open(tmp_path / "store", rehearsal=False, create=True)

@@ -34,12 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from gpubench_reports.nightly.gate.bisecting import bisect
 
-    return bisect(
-        gate_of(options),
-        options.repository,
-        options.good,
-        options.bad,
-        options.build,
-        options.built,
-        say,
-    )
+    gate = gate_of(options)
+    with gate.alone():  # while it builds, too: a comparison that is refused finds no commit
+        return bisect(
+            gate,
+            options.repository,
+            options.good,
+            options.bad,
+            options.build,
+            options.built,
+            say,
+        )

@@ -22,7 +22,9 @@ def run(options: argparse.Namespace) -> int:
 
     if options.out is not None:
         require_output(options.out, [options.a, options.b])
-    result = gate_of(options).compare(options.a, options.b)
+    gate = gate_of(options)
+    with gate.alone():
+        result = gate.compare(options.a, options.b)
     text = result.markdown()
     print(text, end="")
     if options.out is not None:

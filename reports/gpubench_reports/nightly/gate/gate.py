@@ -7,9 +7,10 @@ Benjamini and Hochberg's procedure. A row is slower if the corrected p-value, th
 floor all say so.
 """
 
+import contextlib
 import math
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import numpy as np
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.units import si
 from gpubench_reports.nightly.nights import health
+from gpubench_reports.nightly.nights.gpu_lock import alone_on
 from gpubench_reports.nightly.nights.running import CannotJudgeError, Program, Unchanged
 from gpubench_reports.nightly.reporting.summary import REHEARSAL, percent
 from gpubench_reports.nightly.rule.settings import Settings
@@ -155,6 +157,13 @@ class Gate:
     rehearsal: bool
     seed: int
     say: Callable[[str], None]
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Held for as long as there is something to compare. ReportError if somebody else
+        measures on the GPU."""
+        with alone_on(self.device, health.look(self.device)):
+            yield
 
     def compare(self, a: Path, b: Path) -> GateResult:
         """Runs both, interleaved. Raises ReportError, or CannotJudgeError where nothing ran."""

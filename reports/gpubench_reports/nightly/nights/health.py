@@ -34,7 +34,7 @@ def gpu_of(device: str) -> int:
     return int(number) if number.isdecimal() else 0
 
 
-def _id_of(device: str) -> str:
+def id_of(device: str) -> str:
     """What nvidia-smi calls that GPU: it does not look at CUDA_VISIBLE_DEVICES, CUDA does."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
     number = gpu_of(device)
@@ -54,7 +54,7 @@ def _ask(device: str, fields: dict[str, str]) -> dict[str, Any]:
         done = subprocess.run(
             [
                 "nvidia-smi",
-                f"--id={_id_of(device)}",
+                f"--id={id_of(device)}",
                 f"--query-gpu={','.join(fields.values())}",
                 "--format=csv,noheader,nounits",
             ],

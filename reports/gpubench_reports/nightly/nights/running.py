@@ -25,6 +25,7 @@ from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason
 from gpubench_reports.nightly.judging.judge import suspicious
 from gpubench_reports.nightly.nights import health
+from gpubench_reports.nightly.nights.gpu_lock import alone_on
 from gpubench_reports.nightly.nights.rehearsal import varied_device
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
@@ -195,35 +196,39 @@ class NightRun:
         self.program.checked(self.store.rehearsal)
         with self.store.measuring(self.machine):
             seen = health.look(self.program.device)
-            why = health.unfit(seen, self.settings)
-            if why:
-                raise CannotJudgeError(self.machine, f"is not fit to be measured: {why}")
-            if not seen and not self.store.rehearsal:
-                self.say("no nvidia-smi answers: what the machine does besides is not known")
-            self._unchanged = Unchanged(self.program, self.store.rehearsal)
-            names = self.program.names(self.settings.filter)
-            night = self._unfinished() or self._new(names, seen)
-            plan = night.document("plan.json") or {}
-            self._measure(night, plan["units"], "first")
-            # Reruns of a night that was killed among them have no say in what is rerun.
-            first = [path for path in night.results() if path.name.startswith("first-")]
-            files = [read_process(path) for path in first]
-            index.update(self.settings)
-            decisions = self.store.decisions()
-            again = suspicious(index, self.machine, night.number, files, self.settings, decisions)
-            if again:
-                self.say(f"{len(again)} of {len(names)} rows look suspicious: measured again")
-                self._measure(night, self._rerun_units([key[2] for key in again]), "rerun")
-            after = health.look(self.program.device)
-            night.close(
-                {
-                    "ended": now(),
-                    "failures": self.failures,
-                    "health": after,
-                    "unhealthy": health.harmed(after),
-                }
-            )
-            return night
+            with alone_on(self.program.device, seen):
+                return self._run_alone(index, seen)
+
+    def _run_alone(self, index: Index, seen: dict[str, Any]) -> Night:
+        why = health.unfit(seen, self.settings)
+        if why:
+            raise CannotJudgeError(self.machine, f"is not fit to be measured: {why}")
+        if not seen and not self.store.rehearsal:
+            self.say("no nvidia-smi answers: what the machine does besides is not known")
+        self._unchanged = Unchanged(self.program, self.store.rehearsal)
+        names = self.program.names(self.settings.filter)
+        night = self._unfinished() or self._new(names, seen)
+        plan = night.document("plan.json") or {}
+        self._measure(night, plan["units"], "first")
+        # Reruns of a night that was killed among them have no say in what is rerun.
+        first = [path for path in night.results() if path.name.startswith("first-")]
+        files = [read_process(path) for path in first]
+        index.update(self.settings)
+        decisions = self.store.decisions()
+        again = suspicious(index, self.machine, night.number, files, self.settings, decisions)
+        if again:
+            self.say(f"{len(again)} of {len(names)} rows look suspicious: measured again")
+            self._measure(night, self._rerun_units([key[2] for key in again]), "rerun")
+        after = health.look(self.program.device)
+        night.close(
+            {
+                "ended": now(),
+                "failures": self.failures,
+                "health": after,
+                "unhealthy": health.harmed(after),
+            }
+        )
+        return night
 
     def _new(self, names: list[str], seen: dict[str, Any]) -> Night:
         units = self._units(names)

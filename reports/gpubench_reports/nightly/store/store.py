@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import file_bytes, open_file, reason
@@ -136,6 +136,19 @@ def _are_levels(levels: Any, count: int) -> bool:
         return False
     times = [level for level in levels if isinstance(level, float) and 0 < level < math.inf]
     return len(times) == len(levels) and len(levels) in (0, count)
+
+
+def lock(stream: IO[Any], subject: Path | str, problem: str) -> None:
+    """Locks the open file; ReportError with this problem if another process has.
+
+    The system lets go when this process and all that it has started with its open files are dead:
+    a program whose night was killed measures on.
+    """
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.set_inheritable(stream.fileno(), True)
+    except OSError:
+        raise ReportError(subject, problem) from None
 
 
 @dataclass(frozen=True)
@@ -353,10 +366,9 @@ class Store:
 
     @contextlib.contextmanager
     def measuring(self, machine: str) -> Iterator[None]:
-        """Held while a night is measured, so that two do not disturb each other.
+        """Held while a night of the machine is measured, so that its nights follow one another.
 
-        Raises ReportError if another process holds it. The system lets go when it and all that it
-        has started with its open files are dead: a program whose night was killed measures on.
+        Raises ReportError if another process holds it.
         """
         folder = self.root / "nights" / machine
         try:
@@ -365,11 +377,7 @@ class Store:
         except OSError as error:
             raise ReportError(folder, f"cannot write: {reason(error)}") from None
         with stream:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                os.set_inheritable(stream.fileno(), True)
-            except OSError:
-                raise ReportError(folder, "another night is being measured here") from None
+            lock(stream, folder, "another night is being measured here")
             for leftover in (*folder.glob(".new-*"), *folder.glob("*/.part-*")):
                 # Left by a killed process; a night that is still being copied in is not that old.
                 if abs(time.time() - leftover.stat().st_mtime) > 3600:
