@@ -10,11 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpubench_reports.nightly.rule.regression import RETURN, Past, kind_of
-from gpubench_reports.nightly.rule.settings import Settings
+from gpubench_reports.nightly.rule.settings import HORIZON, Settings
 from gpubench_reports.nightly.store.index import Index
 
-# Nights before the one that is judged that are read at all.
-HORIZON = 400
 Key = tuple[str, str, str]  # device, mode, name: a series of one machine
 # In place of a row's name: many rows that moved together, each by less than is judged alone.
 SUITE_WIDE = "suite-wide"

@@ -20,10 +20,9 @@ from itertools import pairwise
 import numpy as np
 
 from gpubench_reports.nightly.rule.baseline import Baseline, sigma_of
-from gpubench_reports.nightly.rule.settings import Settings
+from gpubench_reports.nightly.rule.settings import LONGEST_RUN, Settings
 
 REGRESSION, IMPROVEMENT, RETURN = "regression", "improvement", "return"
-_LONGEST_RUN = 7  # nights running that are looked at; what lasts longer is a change point
 _SPIKES = 0.1  # share of the nights; more of them are how the series spreads
 
 
@@ -106,7 +105,7 @@ def _return(
     """Whether the last nights are back at the reference: tonight if measured twice, else some."""
     if math.isnan(past.reference):
         return None
-    for nights in range(1, min(_LONGEST_RUN, len(values) - 1) + 1):
+    for nights in range(1, min(LONGEST_RUN, len(values) - 1) + 1):
         level = Baseline.of(values[:-nights], settings, past.earlier)
         # A time that was not measured again, NaN, is near nothing.
         seen = (first[-1], rerun[-1]) if nights == 1 else (float(np.median(values[-nights:])),)
@@ -128,7 +127,7 @@ def _run_of_nights(
     As many as are confirmed by being measured again; or more, on a level that is too young for a
     change point.
     """
-    for nights in range(settings.confirm_nights, _LONGEST_RUN + 1):
+    for nights in range(settings.confirm_nights, LONGEST_RUN + 1):
         if len(values) <= nights or past.nights + len(values) < settings.min_nights + nights:
             return None
         level = Baseline.of(values[:-nights], settings, past.earlier)

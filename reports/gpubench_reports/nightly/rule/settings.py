@@ -13,6 +13,33 @@ FILE = "settings.toml"
 
 
 _LARGEST = 10**9
+HORIZON = 400  # nights that are read at all
+LONGEST_RUN = 7  # nights running that are looked at; what lasts longer is a change point
+
+# More is no share or chance, or no change could ever stand out from it.
+_MOST: dict[str, float] = {
+    "min_nights": HORIZON - LONGEST_RUN,
+    "window": HORIZON,
+    "change_window": HORIZON,
+    "confirm_nights": LONGEST_RUN,
+    "sigmas": 100,
+    "change_sigmas": 100,
+    "floor": 100,
+    "change_floor": 100,
+    "gate_floor": 100,
+    "max_throttled": 1,
+    "max_utilisation": 1,
+    "together": 1,
+    "change_p": 0.5,
+    "false_discovery_rate": 0.5,
+}
+# Neither must the first, or their sum, be above the second: there would never be so many.
+_WITHIN = (
+    (("min_processes",), "processes"),
+    (("min_nights",), "window"),
+    (("min_nights",), "change_window"),
+    (("points_before", "points_after"), "change_window"),
+)
 
 
 @dataclass(frozen=True)
@@ -29,7 +56,7 @@ class Settings:
     resume_hours: float = 12.0  # how long a killed night may be taken up again
     machine: str = ""  # names the machine's series; empty: host and device
 
-    # The two-nights rule.
+    # The two-nights rule. A store that sets `floor` alone sets `change_floor` with it.
     window: int = 30  # valid nights that a night is compared with
     min_nights: int = 10  # fewer in a key or a level: it is learning
     floor: float = 0.02
@@ -62,13 +89,14 @@ class Settings:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
-            if field.type is not str and not 0 < value <= _LARGEST:
-                problem = f"must be above 0 and at most {_LARGEST}, not {_shown(value)}"
+            most = _MOST.get(field.name, _LARGEST)
+            if field.type is not str and not 0 < value <= most:
+                problem = f"must be above 0 and at most {most}, not {_shown(value)}"
                 raise ReportError("settings", f"'{field.name}' {problem}")
-        if self.min_processes > self.processes:
-            raise ReportError("settings", "'min_processes' is above 'processes'")
-        if not self.min_nights <= self.window:
-            raise ReportError("settings", "'min_nights' is above 'window'")
+        for names, limit in _WITHIN:
+            if sum(getattr(self, name) for name in names) > getattr(self, limit):
+                these = " + ".join(f"'{name}'" for name in names)
+                raise ReportError("settings", f"{these} is above '{limit}'")
 
 
 def _shown(value: object) -> str:
@@ -101,4 +129,8 @@ def load(store: Path, **changes: Any) -> Settings:
         elif type(value) is not wanted:
             raise ReportError(path, f"'{key}' must be {_name(wanted)}, not {_shown(value)}")
     found |= {key: value for key, value in changes.items() if value is not None}
+    if "floor" in found:  # smaller changes are to be ignored, however they are found
+        found.setdefault("change_floor", found["floor"])
+    if "change_floor" in found:  # nor is it news that they cannot be seen
+        found.setdefault("visible", max(Settings.visible, found["change_floor"]))
     return Settings(**found)
