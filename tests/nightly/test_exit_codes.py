@@ -64,6 +64,7 @@ def test_a_strange_verdict_is_put_aside_and_made_anew(store: Store, capsys, chan
     path = store.nights("lab")[2].path / "verdict.json"
     verdict = json.loads(path.read_text())
     path.write_text(json.dumps(verdict | change))
+    os.utime(path, (0, 0))  # long settled: what is no JSON may be on its way
     assert ends(store, capsys)[0] == 0
     assert [str(at) for at, _ in store.quarantined()] == ["lab/000003/verdict.json"]
     assert json.loads(path.read_text())["events"] == verdict["events"]

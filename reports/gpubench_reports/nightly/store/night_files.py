@@ -76,19 +76,21 @@ def _spoiled(here: NightFiles, settings: Settings) -> str:
 def _document(
     store: Store, night: Night, name: str, put_aside: list[str], coming: list[str]
 ) -> dict[str, Any] | None:
-    wanted = _HOLDS.get(name)
     path = night.path / name
     try:
         document = night.document(name)
-        if document is not None and wanted is not None and not wanted(document):
-            raise ReportError(name, "does not hold what this program writes there")
-        return document
     except ReportError as error:
-        if is_settled(path):
-            put_aside.append(str(store.quarantine(path, error.problem)))
-        else:
+        if not is_settled(path):
             coming.append(name)
-        return None
+            return None
+        why = error.problem
+    else:
+        holds = _HOLDS.get(name)
+        if document is None or holds is None or holds(document):
+            return document
+        why = "does not hold what this program writes there"  # and never will: it is whole
+    put_aside.append(str(store.quarantine(path, why)))
+    return None
 
 
 def _read_files(

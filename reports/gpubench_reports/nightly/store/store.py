@@ -24,6 +24,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
@@ -92,8 +93,12 @@ def checksum(path: Path) -> str:
 
 
 def is_settled(path: Path) -> bool:
-    """Whether the file was last written so long ago that nobody is copying it any more."""
-    return abs(time.time() - path.lstat().st_mtime) >= _SETTLED_SECONDS
+    """Whether nobody is copying the file any more: it was written long ago, or is no file."""
+    found = path.lstat()
+    with contextlib.suppress(OSError):  # of a link that leads nowhere
+        found = path.stat()
+    is_file = stat.S_ISREG(found.st_mode)
+    return not is_file or abs(time.time() - found.st_mtime) >= _SETTLED_SECONDS
 
 
 def _size(entry: os.DirEntry[str]) -> int:
