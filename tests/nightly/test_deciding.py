@@ -1,5 +1,7 @@
 """Which machine a decision is about, in a store of several."""
 
+import shutil
+
 import pytest
 
 from gpubench_reports.nightly.commands.command_line import main
@@ -9,7 +11,7 @@ from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
 from gpubench_reports.nightly.store.store import Store
 
-from .conftest import put_night, put_nights
+from .conftest import judged, put_night, put_nights
 
 NAME = "a/b/n:1"
 COMMANDS = (["accept"], ["acknowledge", "--until=2999-01-01"])
@@ -63,3 +65,33 @@ def test_a_machine_that_is_not_there_is_one_line(fleet: Store, capsys, command, 
     line = f"nightly: --machine: '{name}' has no nights in this store\n"
     assert ends(fleet, capsys, command, f"--machine={name}") == (2, "", line)
     assert still_open(fleet) == ["ma", "mb"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_decisions_follow_a_machine_whose_folder_is_renamed(fleet, capsys, command) -> None:
+    assert ends(fleet, capsys, command, "--machine=mb")[0] == 0
+    nights = fleet.root / "nights"
+    nights.joinpath("mb").rename(nights / "mc")
+    assert still_open(fleet) == ["ma"]
+    assert main(["status", f"--store={fleet.root}"]) == 1
+    assert "void" not in capsys.readouterr().err
+
+
+def test_a_retired_row_stays_so_on_a_renamed_machine(store: Store, capsys) -> None:
+    put_nights(store, 3, NAME, machine="old")
+    put_night(store, {"a/c/n:1": 1e-4}, machine="old")
+    assert judged(store).exit_code == 2
+    assert ends(store, capsys, ["accept"])[0] == 0
+    nights = store.root / "nights"
+    nights.joinpath("old").rename(nights / "new")
+    assert judged(store).exit_code == 0
+    put_night(store, {"a/c/n:1": 1e-4}, machine="new")
+    assert judged(store).exit_code == 0
+
+
+def test_decisions_about_a_machine_that_is_gone_are_named(fleet: Store, capsys) -> None:
+    assert ends(fleet, capsys, ["accept"], "--machine=mb")[0] == 0
+    shutil.rmtree(fleet.root / "nights" / "mb")
+    assert main(["status", f"--store={fleet.root}"]) == 1
+    said = "nightly: decisions about mb are void: no machine of this store is called that\n"
+    assert capsys.readouterr().err == said

@@ -51,6 +51,7 @@ def judged(options: argparse.Namespace) -> "tuple[Store, Settings, list[MachineS
     with index:
         judge_new(store, index, settings)
         found = status(store, index, settings)
+        _say_who_is_gone(store, index)
     if not found:
         print_quarantined(store.quarantined())
         raise ReportError(options.store, "has no nights yet")
@@ -110,6 +111,7 @@ def conclude(
         raise ReportError(machine, "has no night that could be judged")
     print("\n".join(lines(found[0], settings, store.rehearsal)))
     print_quarantined(set(store.quarantined()) - aside)
+    _say_who_is_gone(store, index)
     from gpubench_reports.nightly.reporting.export import junit, openmetrics
 
     for name, write in (("junit", junit), ("openmetrics", openmetrics)):
@@ -126,6 +128,13 @@ def conclude(
 
         post(options, standing_message(store, found, settings))
     return found[0].exit_code
+
+
+def _say_who_is_gone(store: "Store", index: "Index") -> None:
+    from gpubench_reports.nightly.judging.decisions import machines_gone
+
+    for machine in machines_gone(store, index):
+        say(f"decisions about {machine} are void: no machine of this store is called that")
 
 
 def post(options: argparse.Namespace, message: "Message") -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gpubench_reports.nightly.judging.decisions import present_decisions
 from gpubench_reports.nightly.judging.history import (
     ENVIRONMENT,
     Key,
@@ -36,7 +37,7 @@ def judge_new(store: Store, index: Index, settings: Settings) -> list[tuple[Nigh
     """
     index.update(settings)
     found = []
-    decisions = store.decisions()
+    decisions = present_decisions(store, index)
     for machine in store.machines():
         waiting = {
             number

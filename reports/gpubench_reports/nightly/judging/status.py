@@ -8,6 +8,7 @@ from typing import Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.plain_text import clean
+from gpubench_reports.nightly.judging.decisions import present_decisions
 from gpubench_reports.nightly.judging.history import (
     MachineHistory,
     Standing,
@@ -47,7 +48,7 @@ class MachineStatus:
 
 def status(store: Store, index: Index, settings: Settings) -> list[MachineStatus]:
     """One a machine, from the index as it is."""
-    decisions = store.decisions()
+    decisions = present_decisions(store, index)
     found = []
     for machine in store.machines():
         nights = index.rows(
@@ -119,7 +120,7 @@ def decide(
     if not is_utf8(reason):
         raise ReportError(action, "the reason is not UTF-8 text")
     made: list[dict[str, Any]] = []
-    decisions = store.decisions()
+    decisions = present_decisions(store, index)
     for one in _on(machine, status(store, index, settings)):
         groups = [*one.regressions, *one.acknowledged]
         if action == "accept":

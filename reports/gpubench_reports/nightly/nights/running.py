@@ -23,6 +23,7 @@ from typing import Any
 from gpubench_reports.common.dates import moment_of
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import reason
+from gpubench_reports.nightly.judging.decisions import present_decisions
 from gpubench_reports.nightly.judging.judge import suspicious
 from gpubench_reports.nightly.nights import health
 from gpubench_reports.nightly.nights.gpu_lock import alone_on
@@ -214,7 +215,7 @@ class NightRun:
         first = [path for path in night.results() if path.name.startswith("first-")]
         files = [read_process(path) for path in first]
         index.update(self.settings)
-        decisions = self.store.decisions()
+        decisions = present_decisions(self.store, index)
         again = suspicious(index, self.machine, night.number, files, self.settings, decisions)
         if again:
             self.say(f"{len(again)} of {len(names)} rows look suspicious: measured again")

@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from gpubench_reports.nightly.judging.decisions import present_decisions
 from gpubench_reports.nightly.judging.history import MachineHistory
 from gpubench_reports.nightly.judging.status import MachineStatus, status
 from gpubench_reports.nightly.reporting.axis import MARGIN, WIDTH, NightAxis
@@ -84,7 +85,7 @@ def _machine(
         (one.machine, _SHOWN),
     )[::-1]
     axis = NightAxis(nights[0][0], nights[-1][0])
-    decisions = store.decisions()
+    decisions = present_decisions(store, index)
     made = list(cards(decisions, settings, one, history, axis.first))
     ordered = [
         (title, sorted((card for card in made if card.kind == kind), key=lambda card: card.order))
