@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -17,15 +16,15 @@
 #include <numeric>
 #include <vector>
 
+#include "harness/system/running_time.hpp"
+
 namespace gpubench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 // Between two looks at whether a helper has ended that its socket says nothing of.
-constexpr int look_milliseconds = 250;
-// A longer gap is not the helper's: this process was stopped, and its helpers perhaps too.
-constexpr double longest_gap_seconds = 1;
+constexpr std::chrono::milliseconds look{250};
 
 // A helper has its next piece already when it has finished one.
 constexpr std::size_t most_given = 2;
@@ -174,10 +173,10 @@ void HelperProcesses::listen() {
   std::vector<pollfd> sockets;
   for (const Helper& helper : helpers_) sockets.push_back({helper.socket, POLLIN, 0});
   const auto before = Clock::now();
-  const int heard = poll(sockets.data(), sockets.size(), look_milliseconds);
+  const int heard = poll(sockets.data(), sockets.size(), look.count());
   if (heard < 0) return;  // a signal: it is asked for again
-  const std::chrono::duration<double> gap = Clock::now() - before;
-  const double waited = std::min(gap.count(), longest_gap_seconds);
+  // Its helpers are stopped with this process.
+  const double waited = running_time(Clock::now() - before, look).count();
   auto helper = helpers_.begin();
   for (const pollfd& socket : sockets) {
     const auto current = helper++;

@@ -3,15 +3,14 @@
 #include <algorithm>
 
 #include "harness/system/host_memory.hpp"
+#include "harness/system/running_time.hpp"
 
 namespace gpubench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Between two looks at the clock. A longer gap is not the work's: the process was stopped.
-constexpr Watchdog::Seconds look{0.25};
-constexpr Watchdog::Seconds longest_gap = 4 * look;
+constexpr Watchdog::Seconds look{0.25};  // between two looks at the clock
 constexpr Watchdog::Seconds for_ever{1e9};
 
 }  // namespace
@@ -60,7 +59,7 @@ void Watchdog::watch() {
     const auto before = Clock::now();
     changed_.wait_for(lock, std::min(look, *left_));
     if (!left_) continue;
-    *left_ -= std::min<Seconds>(Clock::now() - before, longest_gap);
+    *left_ -= running_time(Clock::now() - before, look);
     if (left_->count() <= 0) overdue_(Over::time);
     if (most_bytes_ > 0 && static_cast<double>(resident_bytes()) > most_bytes_) {
       overdue_(Over::memory);

@@ -1,10 +1,15 @@
-// Memory that short work takes is judged when the work ends.
+// Memory that short work takes is judged when the work ends; time is the process's own.
 #include "harness/system/watchdog.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <functional>
+#include <thread>
 #include <vector>
 
 #include "harness/system/child_processes.hpp"
@@ -45,6 +50,26 @@ TEST(Watchdog, SeesMemoryThatShortWorkHasGivenBack) {
 
 TEST(Watchdog, BlamesNoWorkForWhatEarlierWorkTook) {
   EXPECT_EQ(guarded(take_and_give_back, nothing).exit_code, 0);
+}
+
+TEST(Watchdog, CountsNoTimeInWhichTheProcessIsStopped) {
+  const pid_t process = fork();
+  if (process == 0) {
+    Watchdog watchdog([](Watchdog::Over) { std::_Exit(1); });
+    const auto guard = watchdog.guard(Watchdog::Seconds(0.9), 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the watch has begun
+    raise(SIGSTOP);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // it looks at the clock
+    std::_Exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(process, &status, WUNTRACED), process);
+  ASSERT_TRUE(WIFSTOPPED(status));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  kill(process, SIGCONT);
+  ASSERT_EQ(waitpid(process, &status, 0), process);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 }  // namespace
