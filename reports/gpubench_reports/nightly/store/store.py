@@ -131,6 +131,7 @@ def _is_decision(document: Any) -> bool:
         isinstance(document, dict)
         and all(isinstance(document.get(key), wanted) for key, wanted in types.items())
         and (document["action"] != "acknowledge" or isinstance(document.get("until"), str))
+        and isinstance(document.get("number", 0), int)
         and _are_levels(document.get("levels", []), len(document["series"]))
     )
 
@@ -350,12 +351,14 @@ class Store:
         stamp = re.sub(r"[^0-9TZ]", "", now()[:19])
         path = self.root / "decisions" / f"{stamp}-{secrets.token_hex(4)}.json"
         path.parent.mkdir(exist_ok=True)
-        publish(path, as_json({"schema": SCHEMA, "made": now(), **decision}))
+        # The clock may have been set back since the one before.
+        number = 1 + max((made.get("number", 0) for made in self.decisions()), default=0)
+        publish(path, as_json({"schema": SCHEMA, "number": number, "made": now(), **decision}))
         return path
 
     def decisions(self) -> list[dict[str, Any]]:
-        """All decisions. A file that is none goes into quarantine, unless it may still be on its
-        way here."""
+        """All decisions, in the order in which they were made. A file that is none goes into
+        quarantine, unless it may still be on its way here."""
         found = []
         for path in sorted((self.root / "decisions").glob("*.json")):
             try:
@@ -367,7 +370,7 @@ class Store:
                 with contextlib.suppress(FileNotFoundError):  # another process was quicker
                     if is_settled(path):
                         self.quarantine(path, error.problem)
-        return found
+        return sorted(found, key=lambda decision: decision.get("number", 0))
 
     @contextlib.contextmanager
     def measuring(self, machine: str) -> Iterator[None]:
