@@ -203,6 +203,8 @@ class Gate:
                         raise CannotJudgeError(program.path, why)
                     file = read_process(out)
                     refuse_other_kind(file.context, program.path, self.rehearsal)
+                    if file.interrupted:
+                        raise CannotJudgeError(program.path, "was interrupted")
                     runs[which].append(file)
         return self.judge(*runs)
 
@@ -237,6 +239,13 @@ class Gate:
                 failed.append(f"{name}: {why}")
             else:
                 notes.append(f"{name}: {why or 'B has no sound time'}")
+        # A row that A never measured is a new one; of one that it sometimes did, nothing is known.
+        known = {name: None for file in a for name in file.timings}
+        notes += [
+            f"{name}: A has no sound time: {_why_unsound(a, name)}"
+            for name in known
+            if name not in sound[0]
+        ]
         if not names:
             notes.append("the two have no row in common that could be judged")
         # Rows of unequal counts (a throttled process) are cut to the shortest.
@@ -248,6 +257,16 @@ class Gate:
         return GateResult(
             names, medians[0], medians[1], comparison, len(a), failed, notes, self.rehearsal
         )
+
+
+def _why_unsound(files: Sequence[ProcessFile], name: str) -> str:
+    problems = [file.problems[name] for file in files if name in file.problems]
+    throttled = sum(1 for file in files if name in file.timings and file.timings[name].throttled)
+    if problems:
+        return f"in {len(problems)} of {len(files)} processes it {problems[0]}"
+    if throttled:
+        return f"in {throttled} of {len(files)} processes it ran throttled"
+    return f"only {sum(name in file.timings for file in files)} of {len(files)} processes have it"
 
 
 def _sound(files: Sequence[ProcessFile], least: int) -> dict[str, list[float]]:

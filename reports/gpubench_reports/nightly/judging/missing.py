@@ -16,7 +16,8 @@ def missing_series(
     night: Night,
     decisions: Sequence[dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    """Series of tonight's devices that had a value once, have none tonight, and nobody retired."""
+    """Series of tonight's devices that had a value once, have none tonight, and nobody retired;
+    and those that failed in some of tonight's processes: their times may be of wrong results."""
     problems = {
         (device, mode, name): problem
         for device, mode, name, problem in index.rows(
@@ -50,7 +51,7 @@ def missing_series(
     found += [
         {"device": key[0], "mode": key[1], "benchmark": key[2], "why": problem}
         for key, problem in problems.items()
-        if key not in tonight and key not in history.points and problem.startswith("failed")
+        if (key in tonight or key not in history.points) and problem.startswith("failed")
     ]
     return found
 

@@ -7,7 +7,7 @@ from gpubench_reports.common.dates import moment_of
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.nightly.store.index import Index
 from gpubench_reports.nightly.store.names import folder_name, machine_folder
-from gpubench_reports.nightly.store.process_file import read_process, refuse_other_kind
+from gpubench_reports.nightly.store.process_file import ProcessFile, read_process, refuse_other_kind
 from gpubench_reports.nightly.store.store import Night, Store, checksum, now
 
 
@@ -19,17 +19,9 @@ def add(store: Store, index: Index, paths: Sequence[Path], machine: str) -> Nigh
     files = [read_process(path) for path in paths]
     for file in files:
         refuse_other_kind(file.context, file.path, store.rehearsal)
-    if len({file.environment for file in files}) > 1:
-        raise ReportError(paths[0], "and the others differ in device, driver, CUDA or compiler")
-    if len(commits := {file.context.git_commit for file in files}) > 1:
-        raise ReportError(
-            paths[0], f"and the others are from {len(commits)} commits; a night is of one"
-        )
-    # A container's name may be new each time: who names the machine knows which it is.
-    if not machine and len(hosts := {file.host for file in files}) > 1:
-        raise ReportError(
-            paths[0], f"and the others are from {len(hosts)} hosts; name the machine with --machine"
-        )
+        if file.interrupted:
+            raise ReportError(file.path, "was interrupted: finish it with --resume")
+    _require_one_making(files, is_named=bool(machine))
     named = machine and machine_folder(machine)
     machine = named or folder_name(f"{files[0].host}-{files[0].environment.device}")
     sums = [checksum(path) for path in paths]
@@ -62,6 +54,28 @@ def add(store: Store, index: Index, paths: Sequence[Path], machine: str) -> Nigh
     night = store.begin(machine, plan, copies)
     night.close({"ended": now()})
     return night
+
+
+def _require_one_making(files: Sequence[ProcessFile], is_named: bool) -> None:
+    """Raises ReportError for files that are not of one program on one GPU, as far as they say."""
+    first = files[0].path
+    if len({file.environment for file in files}) > 1:
+        raise ReportError(first, "and the others differ in device, driver, CUDA or compiler")
+    if len(commits := {file.context.git_commit for file in files}) > 1:
+        raise ReportError(
+            first, f"and the others are from {len(commits)} commits; a night is of one"
+        )
+    if is_named:  # a container's name may be new each time, and a pool has many GPUs
+        return
+    if len(hosts := {file.host for file in files}) > 1:
+        raise ReportError(
+            first, f"and the others are from {len(hosts)} hosts; name the machine with --machine"
+        )
+    gpus = {file.context.device_state.get("uuid") for file in files} - {None}
+    if len(gpus) > 1:
+        raise ReportError(
+            first, f"and the others are from {len(gpus)} GPUs; name their pool with --machine"
+        )
 
 
 def _began(dates: Iterable[str]) -> str:

@@ -237,7 +237,7 @@ class Index:
         by_key: dict[tuple[str, str, str], dict[str, list[Timing]]] = defaultdict(
             lambda: {"first": [], "rerun": []}
         )
-        problems: dict[tuple[str, str, str], str] = {}
+        found: dict[tuple[str, str, str], list[str]] = defaultdict(list)
         environments: dict[tuple[str, str], int] = {}
         for file in files:
             stage = "rerun" if file.path.name.startswith("rerun-") else "first"
@@ -246,7 +246,13 @@ class Index:
             for name, timing in file.timings.items():
                 by_key[device, mode, name][stage].append(timing)
             for name, problem in file.problems.items():
-                problems[device, mode, name] = problem
+                found[device, mode, name].append(problem)
+        problems = {
+            key: _in_some(texts, len(texts) + sum(map(len, by_key[key].values())))
+            if key in by_key
+            else texts[-1]
+            for key, texts in found.items()
+        }
         values = []
         for key, stages in by_key.items():
             sound = {
@@ -303,6 +309,12 @@ class Index:
             made = run("insert into series(machine, device, mode, name) values(?, ?, ?, ?)", key)
             return int(made.lastrowid or 0)
         return int(found[0])
+
+
+def _in_some(problems: list[str], processes: int) -> str:
+    """A problem ("failed: why") that some of the row's processes had."""
+    kind, _, why = problems[-1].partition(": ")
+    return f"{kind} in {len(problems)} of {processes} processes: {why}"
 
 
 @contextlib.contextmanager

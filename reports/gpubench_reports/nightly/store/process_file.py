@@ -48,6 +48,7 @@ class ProcessFile:
     environment: Environment
     host: str
     machine: str
+    interrupted: bool  # rows are missing
     timings: dict[str, Timing]
     problems: dict[str, str]
 
@@ -87,7 +88,8 @@ def read_process(path: Path) -> ProcessFile:
     )
     host = check.text(raw, "host_name", "context", "")
     machine = check.text(raw, "machine", "context", "")
-    return ProcessFile(path, context, environment, host, machine, timings, problems)
+    interrupted = raw.get("interrupted") is True
+    return ProcessFile(path, context, environment, host, machine, interrupted, timings, problems)
 
 
 def refuse_other_kind(context: Context, path: Path, rehearsal: bool) -> None:
