@@ -152,3 +152,33 @@ def test_the_kinds_of_noise_are_what_they_are_called() -> None:
     assert np.std(nights(6)[60:]) / np.std(nights(6)[:60]) == pytest.approx(3, rel=0.25)
     assert np.mean(nights(5) > 1.015) == pytest.approx(0.5, abs=0.1)
     assert len(set(np.round(nights(7) / 0.02, 6) % 1)) == 1
+
+
+def accept(store: Store) -> None:
+    with Index(store) as index:
+        decide(store, index, S, "accept", "*", "known")
+
+
+def test_a_new_driver_closes_no_open_regression(store: Store) -> None:
+    put_nights(store, 14, NAME)
+    for _ in range(4):
+        put_night(store, {NAME: 1.1e-4})
+    assert judged(store).exit_code == 1
+    put_night(store, {NAME: 1.12e-4}, driver_version="590.10")
+    one = judged(store)
+    assert one.exit_code == 1
+    (standing,) = one.regressions
+    assert standing.level / standing.reference == pytest.approx(1.12, abs=0.005)
+    accept(store)
+    assert judged(store).exit_code == 0
+    put_night(store, {NAME: 1.12e-4}, driver_version="590.10")
+    assert judged(store).exit_code == 0
+
+
+def test_a_new_driver_that_brings_the_level_back_does(store: Store) -> None:
+    put_nights(store, 14, NAME)
+    for _ in range(4):
+        put_night(store, {NAME: 1.1e-4})
+    assert judged(store).exit_code == 1
+    put_night(store, {NAME: 1.0e-4}, driver_version="590.10")
+    assert judged(store).exit_code == 0

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpubench_reports.nightly.rule.regression import RETURN, Past, kind_of
+from gpubench_reports.nightly.rule.regression import REGRESSION, RETURN, Past, kind_of
 from gpubench_reports.nightly.rule.settings import HORIZON, Settings
 from gpubench_reports.nightly.store.index import Index
 
@@ -161,6 +161,22 @@ class MachineHistory:
                 elif decision["action"] == "acknowledge":
                     standing.acknowledged = decision
         return standing
+
+    def standing_now(
+        self, key: Key, decisions: Sequence[dict[str, Any]], settings: Settings
+    ) -> Standing:
+        """Where the series stands by its latest night.
+
+        A regression that was open when a new segment began stays open until the level is back.
+        """
+        standing = self.standing(key, self.present(key), decisions)
+        events = self.events.get(key)
+        if standing.event is not None or not events:
+            return standing
+        before = self.standing(key, events[-1]["environment"], decisions)
+        if before.kind(settings) == REGRESSION and key[2] != SUITE_WIDE:
+            before.level = self.level_now(key, decisions, settings)
+        return before if before.kind(settings) == REGRESSION else standing
 
     def level(
         self, key: Key, environment: int, decisions: Sequence[dict[str, Any]]

@@ -83,7 +83,7 @@ def status(store: Store, index: Index, settings: Settings) -> list[MachineStatus
         one.machine_first = machine_first(history, verdict.get("judged", 0), settings)
         one.blind = verdict.get("blind", [])
         for key in history.series():
-            standing = history.standing(key, history.present(key), decisions)
+            standing = history.standing_now(key, decisions, settings)
             kind = standing.kind(settings)
             if kind == IMPROVEMENT:
                 one.improvements.append(standing)

@@ -71,8 +71,7 @@ def cards(
         shown = [point for point in points if point.night >= first]
         if not shown:
             continue
-        present = history.environments[points[-1].environment]
-        standing = history.standing(key, present, decisions)
+        standing = history.standing_now(key, decisions, settings)
         kind = standing.kind(settings) or "quiet"
         if kind == REGRESSION and _is_muted(standing, one):
             kind = "acknowledged"
