@@ -110,8 +110,9 @@ ordered_json context_json(const Options& options, Platform& platform, const char
     json["caveats"] = caveats;
   // What not every run has, or has only at its end, is no less gpubench's own.
   const std::set<std::string, std::less<>> not_always{
-      "axes",           "caveats", "concepts",    "conditions", "cuda_version",
-      "driver_version", "engine",  "interrupted", "resumed",    "roofs"};
+      "axes",         "caveats",        "concepts", "conditions",  "cuda_version",
+      "device_state", "driver_version", "engine",   "filter",      "imported_from",
+      "interrupted",  "resumed",        "roofs",    "run_seconds", "terms"};
   for (const auto& [key, value] : options.context) {
     if (json.contains(key) || not_always.contains(key)) {
       throw UsageError("--benchmark_context: '" + key + "' is a key that gpubench sets itself");
