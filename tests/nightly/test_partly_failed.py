@@ -83,6 +83,26 @@ def test_an_interrupted_process_is_none(run, fake, tmp_path: Path, capsys) -> No
     )
 
 
+def test_a_process_without_a_result_is_told_though_the_others_suffice(
+    run, fake, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    program = fake(rows={"gather/n:4": 3e-4}, log=str(log))
+    failing = program.with_name("failing")
+    failing.write_text(
+        f'#!/bin/sh\n"{program}" "$@" || exit\n'
+        f'if [ -e "{log}" ] && [ "$(wc -c < "{log}")" = 2 ]; then\n'
+        '  for flag in "$@"; do rm -f "${flag#--benchmark_out=}"; done\n'
+        '  echo "out of memory" >&2; exit 1\n'
+        "fi\n"
+    )
+    failing.chmod(0o755)
+    code, out, _ = run(failing)
+    assert code == 2
+    assert "-gather: out of memory" in out
+    assert run(program)[0] == 0
+
+
 def test_files_of_several_gpus_are_a_night_only_of_a_pool(tmp_path: Path, capsys) -> None:
     files = []
     for gpu in range(5):

@@ -78,6 +78,8 @@ def status(store: Store, index: Index, settings: Settings) -> list[MachineStatus
             one.unjudged.append(f"night {number} has not been judged")
         elif not verdict["judged"]:
             one.unjudged.append(f"night {number} gave no sound time")
+        elif note:
+            one.unjudged.append(f"night {number}: {note}")
         one.unjudged += [missing_line(entry) for entry in verdict.get("missing", [])]
         history = MachineHistory(index, machine)
         one.machine_first = machine_first(history, verdict.get("judged", 0), settings)

@@ -51,6 +51,8 @@ def read_night(store: Store, night: Night, settings: Settings, put_aside: list[s
         here.state, here.note = "running", "no done.json: it is being measured, or was killed"
     elif why := _spoiled(here, settings):
         here.state, here.note = "invalid", why
+    else:
+        here.note = _without_result(here.done.get("failures"))
     return here
 
 
@@ -71,6 +73,13 @@ def _spoiled(here: NightFiles, settings: Settings) -> str:
     if share > settings.max_throttled:
         return f"{share:.0%} of the rows ran throttled"
     return ""
+
+
+def _without_result(failures: Any) -> str:
+    """Which processes of the night gave no result, and why; empty if all did."""
+    if not isinstance(failures, dict):
+        return ""
+    return clean("; ".join(f"process {name}: {why}" for name, why in failures.items()))
 
 
 def _document(

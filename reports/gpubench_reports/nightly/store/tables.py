@@ -8,7 +8,7 @@ _SCHEMA = """
 create table night(
   machine text, number integer, date text, fingerprint text,
   state text,    -- 'ok', 'running', 'incomplete', 'invalid', 'duplicate'
-  note text,     -- why it is not ok
+  note text,     -- why it is not ok, or what is lacking
   health text,   -- JSON: what was known of the machine before the night
   gpu text,      -- JSON: what identifies the GPU
   git_commit text, verdict text,
