@@ -147,6 +147,7 @@ def run_line(context: Context) -> str:
             f"driver {context.driver_version}" if context.driver_version else "",
             f"CUDA {context.cuda_version}" if context.cuda_version else "",
             f"commit {commit}" if context.git_commit else "",
+            "interrupted" if context.interrupted else "",
         )
         if part
     )

@@ -1,9 +1,12 @@
 """gpubench-report csv: every row as CSV."""
 
 import argparse
+import sys
 from pathlib import Path
 
 from gpubench_reports.commands.arguments import against
+from gpubench_reports.commands.output import PROGRAM
+from gpubench_reports.common.plain_text import clean
 
 NAME = "csv"
 SUMMARY = "print every row as CSV"
@@ -34,3 +37,5 @@ def run(options: argparse.Namespace) -> None:
     result = read(options.result)
     verdicts = judge(result, ranges_for(result, options.against))
     print(to_csv(result, verdicts, options.everything), end="")
+    for sentence in result.context.reservations:  # the table has no place for them
+        print(f"{PROGRAM}: {clean(str(options.result))}: {sentence}", file=sys.stderr)

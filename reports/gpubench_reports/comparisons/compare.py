@@ -194,6 +194,8 @@ def differences(a: ResultFile, b: ResultFile) -> list[str]:
     if left.mode != right.mode:
         modes = [context.mode or "(none)" for context in (left, right)]
         found.append(f"the modes differ: A is {modes[0]}, B is {modes[1]}")
+    for letter, context in (("A", left), ("B", right)):
+        found += [f"{letter}: {sentence}" for sentence in context.reservations]
     return found
 
 

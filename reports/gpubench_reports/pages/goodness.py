@@ -90,13 +90,15 @@ def goodness(
     failed = sum(row["status"] == "failed" for row in result.records)
     short = [one for one in reached if one.is_low]
     grades = grades_of(verdicts)
+    if result.context.interrupted:
+        grades += ", of those that were run"
     if result.context.modelled and not failed:
         return Goodness("doubt", f"{grades}: model against law, nothing was measured")
     if short:
         return Goodness("bad", f"no: {short_of(short)}", f"{grades}.")
     if failed:
         return Goodness("bad", f"no: {grades}")
-    if all(verdict.grade == UNGRADED for verdict in verdicts.values()):
+    if result.context.interrupted or all(v.grade == UNGRADED for v in verdicts.values()):
         return Goodness("doubt", grades)
     if not off:
         return Goodness("good", f"yes: {grades}")

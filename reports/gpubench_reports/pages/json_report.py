@@ -21,6 +21,8 @@ def as_json(result: ResultFile, verdicts: Mapping[str, Verdict]) -> str:
         "file": str(result.path),
         "device": context.device,
         "modelled": context.modelled,
+        "interrupted": context.interrupted,
+        "caveats": context.caveats,
         "healthy": state.well,
         "seen": state.sentences,
         "fault": _fault(state.fault) if state.fault else None,

@@ -29,13 +29,12 @@ def to_markdown(
     """The device and its health, roofs, verdicts, a paragraph per concept, and for each comparison
     the means by concept and the rows that changed most."""
     context = result.context
-    lines = [f"## {escape(context.device_title)}", "", escape(style.run_line(context)), ""]
-    if context.modelled:
-        lines += [f"**{style.WATERMARK}**: every figure here is a prediction.", ""]
+    lines = _head(context.device_title, context)
     state = health(result)
     word = {True: "healthy", False: "**not healthy**", None: "health not observed"}[state.well]
     lines += [
-        f"{len(result.timed)} of {len(result.records)} rows {context.verb}; {word}: "
+        f"{len(result.timed)} of {len(result.records) + context.not_run} rows {context.verb}; "
+        f"{word}: "
         f"{escape('; '.join(state.sentences) or 'nothing is known')}.",
         "",
     ]
@@ -52,12 +51,19 @@ def to_markdown(
     return "\n".join(lines) + "\n"
 
 
-def claims_to_markdown(result: ResultFile, findings: Sequence[Finding]) -> str:
-    """A table of the claims with our figures and verdicts, then what to know about each."""
-    context = result.context
-    lines = [f"## Claims: {escape(context.device_title)}", "", escape(style.run_line(context)), ""]
+def _head(title: str, context: Context) -> list[str]:
+    """The title, the run, and what to know before any of its figures."""
+    lines = [f"## {escape(title)}", "", escape(style.run_line(context)), ""]
     if context.modelled:
         lines += [f"**{style.WATERMARK}**: every figure here is a prediction.", ""]
+    for sentence in context.reservations:
+        lines += [f"**{escape(sentence[0].upper() + sentence[1:])}.**", ""]
+    return lines
+
+
+def claims_to_markdown(result: ResultFile, findings: Sequence[Finding]) -> str:
+    """A table of the claims with our figures and verdicts, then what to know about each."""
+    lines = _head(f"Claims: {result.context.device_title}", result.context)
     lines += ["| # | claim | our result | claimed | verdict |", "|---|---|---|---|---|"]
     for finding in findings:
         figures = [
@@ -81,9 +87,7 @@ def claims_to_markdown(result: ResultFile, findings: Sequence[Finding]) -> str:
 
 def goals_to_markdown(context: Context, outcomes: Sequence[Outcome]) -> str:
     """A table of the goals with our figures and whether they are met."""
-    lines = [f"## Goals: {escape(context.device_title)}", "", escape(style.run_line(context)), ""]
-    if context.modelled:
-        lines += [f"**{style.WATERMARK}**: every figure here is a prediction.", ""]
+    lines = _head(f"Goals: {context.device_title}", context)
     lines += ["| goal | wanted | found | | of |", "|---|---|---|---|---|"]
     for one in outcomes:
         cells = (one.goal.what, one.goal.wanted, one.text, f"**{one.verdict}**", one.words)
@@ -130,6 +134,8 @@ def _verdict(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
     graded = sum(verdict.grade not in (MEANT, UNGRADED) for verdict in verdicts.values())
     place = f"{code_of(found.name)} at {escape(headline_text(row))}: {escape(found.sentence)}"
     fine = all_as_expected(graded, "other graded" if meant else "graded")
+    if result.context.interrupted:
+        fine += ", of those that were run"
     return [f"{fine}. The nearest to being low is {place}.", "", *shown]
 
 

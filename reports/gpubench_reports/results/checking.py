@@ -145,6 +145,14 @@ def words_of(check: Checker, source: dict[str, Any], key: str, where: str) -> di
     return {clean(name): check.text(found, name, f"{where}, '{key}'") for name in found}
 
 
+def texts_of(check: Checker, source: dict[str, Any], key: str, where: str) -> list[str]:
+    """A list of texts; empty where it is absent."""
+    found = source.get(key, [])
+    if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
+        raise check.fail(where, f"'{key}' must be a list of texts, not {shown(found)}")
+    return [clean(text) for text in found]
+
+
 def numbers_of(check: Checker, source: dict[str, Any], key: str, where: str) -> dict[str, float]:
     """An object of numbers; empty where it is absent."""
     found = source.get(key, {})

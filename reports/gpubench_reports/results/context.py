@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench_reports.results import legacy
-from gpubench_reports.results.checking import Checker, shown, words_of
+from gpubench_reports.results.checking import Checker, shown, texts_of, words_of
 
 SCHEMA_VERSION = 2  # what the importers write; docs/result-file.schema.json says what it holds
 _READ = (legacy.SCHEMA_VERSION, SCHEMA_VERSION)
@@ -59,6 +59,9 @@ class Context:
     concepts: Mapping[str, str]  # the question that each concept asks
     axes: Mapping[str, str]  # what one step of a swept argument is, such as "bytes"
     device_state: Mapping[str, Any]  # ecc, pcie_width, ...: docs/result-format.md
+    caveats: tuple[str, ...]  # sentences about the device, such as that others used it too
+    interrupted: bool  # rows that were to be run are missing
+    not_run: int  # how many, as far as the run's journal says; 0 where that is not known
 
     @property
     def older(self) -> bool:
@@ -68,6 +71,14 @@ class Context:
     @property
     def modelled(self) -> bool:
         return self.device_kind == "model"
+
+    @property
+    def reservations(self) -> list[str]:
+        """What a reader must know before anything else: rows are missing, others used the GPU."""
+        if not self.interrupted:
+            return list(self.caveats)
+        count, verb = self.not_run or "some", "was" if self.not_run == 1 else "were"
+        return [f"this run was interrupted: {count} of its rows {verb} not run", *self.caveats]
 
     @property
     def verb(self) -> str:
@@ -124,6 +135,9 @@ def context_of(check: Checker, context: dict[str, Any]) -> Context:
         concepts=words_of(check, context, "concepts", "context"),
         axes=legacy.AXIS_UNITS if older else words_of(check, context, "axes", "context"),
         device_state=state,
+        caveats=tuple(filter(None, texts_of(check, context, "caveats", "context"))),
+        interrupted=context.get("interrupted", False) is True,
+        not_run=0,
     )
 
 

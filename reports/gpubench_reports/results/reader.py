@@ -5,14 +5,14 @@ their concept, kernel and arguments. Whatever is wrong with a file is one Report
 where; nothing else is raised for any content.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.plain_text import clean
-from gpubench_reports.results.broken_off import broken_off
+from gpubench_reports.results.broken_off import broken_off, not_run
 from gpubench_reports.results.checking import Checker, parse
 from gpubench_reports.results.context import Context, context_of
 from gpubench_reports.results.rows import COLUMNS, merged, row_of
@@ -80,4 +80,7 @@ def open_document(path: Path, content: str) -> tuple["Checker", dict[str, Any], 
         missing = "context" if not isinstance(document.get("context"), dict) else content
         raise ReportError(path, f"not a gpubench result file: it has no '{missing}'")
     check = Checker(path)
-    return check, document, context_of(check, document["context"])
+    context = context_of(check, document["context"])
+    if context.interrupted and content == "benchmarks":
+        context = replace(context, not_run=not_run(path, document["benchmarks"]))
+    return check, document, context

@@ -12,6 +12,7 @@ from gpubench_reports.results.checking import (
     numbers_of,
     seconds_of,
     shown,
+    texts_of,
     words_of,
 )
 from gpubench_reports.results.context import PROVENANCES_OF_RUN, Context
@@ -175,10 +176,7 @@ def notes_of(check: Checker, row: dict[str, Any], where: str, older: bool) -> li
     """What a row has to say of itself beside its figures."""
     if older:
         return legacy.notes_of(check.text(row, "note", where, ""))
-    notes = row.get("notes", [])
-    if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
-        raise check.fail(where, f"'notes' must be a list of texts, not {shown(notes)}")
-    return [clean(note) for note in notes]
+    return texts_of(check, row, "notes", where)
 
 
 def _figures(check: Checker, row: dict[str, Any], where: str) -> dict[str, Any]:

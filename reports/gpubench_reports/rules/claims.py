@@ -262,6 +262,7 @@ def as_json(result: ResultFile, findings: list[Finding]) -> dict[str, Any]:
         "file": str(result.path),
         "device": context.device,
         "device_kind": context.device_kind,
+        "reservations": context.reservations,
         "claims": [
             {
                 "number": finding.claim.number,

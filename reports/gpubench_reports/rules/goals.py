@@ -294,6 +294,8 @@ def _of_seconds(goal: Goal, folder: Folder) -> tuple[float, str]:
 
 def _require_all_rows(context: Context) -> None:
     """Some rows of a suite say nothing of the suite."""
+    if context.interrupted:
+        raise UnusableError("the run was interrupted")
     if context.filter:
         raise UnusableError(f"only rows of {context.filter} were run")
 
@@ -316,6 +318,7 @@ def as_json(folder: Path, context: Context, outcomes: list[Outcome]) -> dict[str
         "folder": str(folder),
         "device": context.device,
         "device_kind": context.device_kind,
+        "reservations": context.reservations,
         "goals": [
             {
                 "goal": one.goal.what,

@@ -6,7 +6,12 @@ from importlib.resources import files
 from gpubench_reports import __version__
 from gpubench_reports.charts import style
 from gpubench_reports.pages import paragraphs
-from gpubench_reports.pages.html.frame import framed, modelled_banner, script_and_policy
+from gpubench_reports.pages.html.frame import (
+    framed,
+    modelled_banner,
+    reservations,
+    script_and_policy,
+)
 from gpubench_reports.pages.html.markup import Markup, tag
 from gpubench_reports.pages.html.order import in_order
 from gpubench_reports.results.context import Context
@@ -59,6 +64,7 @@ def _header(context: Context) -> Markup:
         tag("h1", context.device_title),
         tag("p", f"gpubench report · {run}", class_="run"),
         banner,
+        *reservations(context),
         class_="page",
     )
 

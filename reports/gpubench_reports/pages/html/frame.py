@@ -6,6 +6,7 @@ import hashlib
 from gpubench_reports import __version__
 from gpubench_reports.charts import style
 from gpubench_reports.pages.html.markup import Markup, tag
+from gpubench_reports.results.context import Context
 
 
 def framed(title: str, sheet: str, body: Markup, allowed: str = "") -> str:
@@ -32,6 +33,12 @@ def script_and_policy(script: str) -> tuple[Markup, str]:
     """A script of the page's own, and the directive for `framed` that allows it and no other."""
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     return tag("script", Markup(script)), f"script-src 'sha256-{digest}'; "
+
+
+def reservations(context: Context) -> list[Markup]:
+    """What to know of the run before any of its figures: a banner each."""
+    said = [sentence[0].upper() + sentence[1:] for sentence in context.reservations]
+    return [tag("p", f"{sentence}.", class_="banner") for sentence in said]
 
 
 def modelled_banner(*more: object) -> Markup:

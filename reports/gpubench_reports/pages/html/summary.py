@@ -33,6 +33,7 @@ def _device_card(facts: Facts) -> Markup:
     counts = rows["status"].value_counts()
     found = [f"{counts.get('ok', 0)} {context.verb}"]
     found += [f"{counts[s]} {s}" for s in ("skipped", "failed") if s in counts]
+    found += [f"{context.not_run} not run"] if context.not_run else []
     commit = context.git_commit[:10] + (" (modified)" if context.git_dirty else "")
     entries = (
         ("Device", context.device_title),

@@ -19,6 +19,7 @@ from gpubench_reports.pages.terminal.console import (
     bold,
     new_console,
     percent_texts,
+    print_reservations,
     run_text,
     si_texts,
     table_of,
@@ -33,6 +34,7 @@ def print_validation(validation: Validation) -> None:
     console = new_console()
     for result in validation.results:
         console.print(Text(f"{clean(str(result.path))}  {run_text(result.context)}"))
+        print_reservations(console, result.context)
     rows = validation.rows
     for fitted, title in (
         (False, f"held out: predicted, target ± {TARGET_PREDICTED * 100:.0f} %"),
@@ -73,6 +75,7 @@ def print_agreement(found: Agreement) -> None:
     console = new_console()
     for result in found.results:
         console.print(Text(f"{clean(str(result.path))}  {run_text(result.context)}"))
+        print_reservations(console, result.context)
     lines = by_concept(found.rows)
     console.print(
         table_of(

@@ -59,7 +59,14 @@ def bold(text: str) -> Text:
 
 def run_text(context: Context) -> str:
     parts = [context.device_title, context.verb, context.date[:16].replace("T", " "), context.mode]
+    parts.append("interrupted" if context.interrupted else "")
     return " · ".join(part for part in parts if part)
+
+
+def print_reservations(console: Console, context: Context) -> None:
+    """Prints what to know of the run before its figures, a line each."""
+    for sentence in context.reservations:
+        console.print(bold(f"!  {sentence}"))
 
 
 class Sheet:

@@ -4,7 +4,13 @@ from collections.abc import Sequence
 
 from gpubench_reports.jobs.forecast import Forecast
 from gpubench_reports.pages.job_report import batch_text, columns_of
-from gpubench_reports.pages.terminal.console import bold, new_console, run_text, table_of
+from gpubench_reports.pages.terminal.console import (
+    bold,
+    new_console,
+    print_reservations,
+    run_text,
+    table_of,
+)
 
 
 def print_forecasts(forecasts: Sequence[Forecast]) -> None:
@@ -12,4 +18,5 @@ def print_forecasts(forecasts: Sequence[Forecast]) -> None:
     console = new_console()
     for forecast in forecasts:
         console.print(bold(f"{run_text(forecast.context)}, {batch_text(forecast)}"))
+        print_reservations(console, forecast.context)
         console.print(table_of(columns_of(forecast)))

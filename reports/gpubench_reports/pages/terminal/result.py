@@ -13,6 +13,7 @@ from gpubench_reports.pages.terminal.console import (
     Sheet,
     bold,
     new_console,
+    print_reservations,
     run_text,
     table_of,
 )
@@ -34,6 +35,7 @@ def print_result(result: ResultFile, verdicts: Mapping[str, Verdict]) -> None:
     console.print(bold(run_text(context)))
     if context.modelled:
         console.print(bold("MODELLED, not measured: these figures are predictions."))
+    print_reservations(console, context)
     for line in _answers(result, verdicts):
         console.print(Text(line))
     if not result.ok.empty:

@@ -14,6 +14,7 @@ from gpubench_reports.pages.terminal.console import (
     bold,
     new_console,
     percent_texts,
+    print_reservations,
     run_text,
     table_of,
 )
@@ -32,6 +33,7 @@ def print_claims(result: ResultFile, findings: Sequence[Finding]) -> None:
     to know; then a line for each of the others."""
     console = new_console()
     console.print(bold(f"{clean(str(result.path))}  {run_text(result.context)}"))
+    print_reservations(console, result.context)
     tested, others = tested_and_not(findings)
     if tested:
         _print_tested(console, tested)
@@ -66,6 +68,7 @@ def print_goals(context: Context, outcomes: Sequence[Outcome]) -> None:
     is none."""
     console = new_console()
     console.print(bold(run_text(context)))
+    print_reservations(console, context)
     lines = [
         (one.goal.what, one.goal.wanted, one.text or NONE, one.verdict, one.words)
         for one in outcomes
@@ -82,6 +85,7 @@ def print_calibration(found: Calibration, kept: dict[str, str]) -> None:
     console = new_console()
     base, units = found.base, figure_rules()
     console.print(bold(f"{run_text(found.result.context)}, on top of {base.name}"))
+    print_reservations(console, found.result.context)
     if found.result.context.modelled:
         console.print(bold("MODELLED, not measured: this tests the rules and calibrates nothing."))
 

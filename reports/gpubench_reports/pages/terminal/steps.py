@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.common.units import argument_text, si
 from gpubench_reports.pages.columns import NONE
-from gpubench_reports.pages.terminal.console import bold, new_console, run_text, table_of
+from gpubench_reports.pages.terminal.console import (
+    bold,
+    new_console,
+    print_reservations,
+    run_text,
+    table_of,
+)
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.steps import Diagnosis, Setting, diagnose_steps, gains
 
@@ -24,6 +30,7 @@ def print_steps(result: ResultFile, others: Sequence[ResultFile]) -> None:
     """Each step with its answers and its wall, then what each switch gains on each device."""
     console = new_console()
     console.print(bold(f"{clean(str(result.path))}  {run_text(result.context)}"))
+    print_reservations(console, result.context)
     found = diagnose_steps(result)
     if not found:
         console.print("no training steps in it: run gpubench with training_step's rows")

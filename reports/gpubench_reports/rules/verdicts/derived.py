@@ -23,8 +23,10 @@ def with_derived(result: ResultFile) -> list[Row]:
     fastest = max((row["sm_clock_hz"] for row in rows if row["sm_clock_hz"] > 0), default=math.nan)
     dram = _dram(result)
     halves = _half_bandwidths(rows)
+    processes = number_of(result.context.device_state.get("processes"))
     return [
         row
+        | {"processes": processes}
         | {"clock_share": ratio(row["sm_clock_hz"], fastest)}
         | _of_figures(row, dram)
         | _of_raw(row["raw"])

@@ -27,6 +27,10 @@ def health(result: ResultFile) -> Health:
     fault = next(iter(diagnose(result)), None)
     if fault:
         bad = True
+    sharing = result.context.device_state.get("processes", 1)
+    if isinstance(sharing, int) and sharing > 1:
+        said.append(f"{sharing} processes computed on the GPU, this one included")
+        bad = True
     failed = sum(row["status"] == "failed" for row in result.records)
     if failed:
         said.append(f"{plural(failed, 'row')} gave wrong results or could not run")

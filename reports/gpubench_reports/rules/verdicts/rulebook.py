@@ -27,6 +27,7 @@ HELD_BY = {
 _DERIVED = (
     *SHARES_OF_STEP,
     *HELD_BY,
+    "processes",
     "clock_share",
     "interval_share",
     "dram_share",
