@@ -130,6 +130,73 @@ def test_what_has_failed_or_cannot_be_read_costs_its_gpu_only(tmp_path: Path, ca
     assert "no result: n9/gpu0: gpubench: no CUDA device" in out
 
 
+def write_part(path: Path, kept: int, lost: list[dict] | None = None, **context) -> None:
+    """Leaves the first rows of a result file only, and those of `lost`."""
+    document = json.loads(path.read_text())
+    document["benchmarks"] = [*document["benchmarks"][:kept], *(lost or [])]
+    document["context"] |= context
+    path.write_text(json.dumps(document))
+
+
+def test_a_run_that_was_interrupted_is_found(tmp_path: Path, capsys):
+    sweep = write_sweep(tmp_path / "sweep")
+    write_part(sweep / "n1-gpu3.json", 2, interrupted=True)
+    code, out, _ = ran(capsys, str(sweep), "-o", str(tmp_path / "fleet.html"))
+    gap = f"rows missing: n1/gpu3: {len(ROWS) - 2} of {len(ROWS)} rows that its peers have: "
+    assert (code, out.splitlines()[-2]) == (1, "1 GPU with missing rows")
+    assert f"{gap}this run was interrupted" in out
+    assert gap in (tmp_path / "fleet.html").read_text()
+    verdict = json.loads(ran(capsys, str(sweep), "--json")[1])
+    assert verdict["findings"][0]["gpus"] == ["n1/gpu3"]  # what --again looks for
+    assert verdict["drain"] == []
+    write_sweep(tmp_path / "again")
+    (tmp_path / "again/n1-gpu3.json").rename(sweep / "n1-gpu3.2.json")
+    assert ran(capsys, str(sweep))[0] == 0
+
+
+def test_a_sweep_that_was_interrupted_everywhere_is_found(tmp_path: Path, capsys):
+    code, out, _ = ran(capsys, str(write_sweep(tmp_path / "sweep", interrupted=True)))
+    assert (code, out.splitlines()[-1]) == (1, "8 GPUs with missing rows")
+
+
+def test_a_journal_tells_of_an_interrupted_run(tmp_path: Path, capsys):
+    sweep = write_sweep(tmp_path / "sweep", gpus=7)
+    (sweep / "n1-gpu3.json.journal").touch()  # beside a result: the run that was to replace it
+    (sweep / "n1-gpu7.json.journal").write_text('{"command": ["gpubench"], "journal": 1}\n')
+    code, out, _ = ran(capsys, str(sweep))
+    assert code == 1
+    assert "rows missing: n1/gpu3: a later run of it was interrupted" in out
+    assert "no result: n1/gpu7: interrupted after 0 rows" in out
+
+
+def test_rows_that_only_one_gpu_lacks_are_found(tmp_path: Path, capsys):
+    sweep = write_sweep(tmp_path / "sweep")
+    full = {"skipped": True, "skip_reason": "no memory left"}
+    write_part(sweep / "n1-gpu2.json", len(ROWS) - 1, [make_row(ROWS[-1]) | full])
+    write_part(sweep / "n1-gpu5.json", len(ROWS) - 1)
+    code, out, _ = ran(capsys, str(sweep))
+    assert (code, out.splitlines()[-1]) == (1, "2 GPUs with missing rows")
+    assert f"n1/gpu2: 1 of {len(ROWS)} rows that its peers have: skipped: no memory left" in out
+    assert "n1/gpu5: 1 of" in out
+    assert "have: not in its file" in out
+
+
+def test_rows_that_few_have_are_missed_nowhere(tmp_path: Path, capsys):
+    sweep = write_sweep(tmp_path / "sweep")
+    for gpu in range(5):
+        write_part(sweep / f"n1-gpu{gpu}.json", len(ROWS) - 1)
+    assert ran(capsys, str(sweep))[0] == 0
+
+
+def test_what_to_know_of_gpus_is_noted(tmp_path: Path, capsys):
+    shared = "this GPU is shared: 2 processes compute on it"
+    sweep = write_sweep(tmp_path / "sweep", {3: 1.1})
+    write_part(sweep / "n1-gpu3.json", len(ROWS), caveats=[shared], device_state={"processes": 2})
+    out = ran(capsys, str(sweep))[1]
+    assert f"note: n1/gpu3: {shared}" in out
+    assert "evidence: 2 processes computed on it, ours included" in out
+
+
 def test_few_gpus_cannot_be_judged(tmp_path: Path, capsys):
     code, out, _ = ran(capsys, str(write_sweep(tmp_path / "sweep", gpus=3)))
     assert code == 2

@@ -15,7 +15,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts/fleet"
 MODEL = Path(os.environ.get("GPUBENCH_BUILD_DIR", ROOT / "build")) / "gpubench-model"
-# Writes down how it was called; GPU 2 of a node cannot be used where `broken` lies beside it.
+# Writes down how it was called; GPU 2 of a node cannot be used where `broken` lies beside it, and
+# the run of GPU 1 is ended early where `killed` does.
 PROGRAM = """#!/bin/bash
 for argument in "$@"; do
   case "$argument" in
@@ -26,6 +27,12 @@ done
 if [[ -e "$(dirname -- "$0")/broken" && "$machine" == */gpu2 ]]; then
   echo "gpubench: no CUDA device" >&2
   exit 2
+fi
+if [[ -e "$(dirname -- "$0")/killed" && "$machine" == */gpu1 ]]; then
+  echo half >"$out"
+  touch -- "$out.journal"
+  echo "interrupted: 2 of 42 rows" >&2
+  exit 143
 fi
 printf '%s|' "$machine" "$CUDA_VISIBLE_DEVICES" "${OMPI_COMM_WORLD_SIZE:-alone}" "$@" >"$out"
 """
@@ -126,6 +133,34 @@ def test_a_gpu_that_cannot_be_measured_costs_no_other(place: Path, monkeypatch) 
     assert "3 GPUs have a result" in said
     assert "1 could not be measured" in said
     assert (place / "sweep/n1-gpu2.log").read_text() == "gpubench: no CUDA device\n"
+
+
+def test_half_a_run_is_no_result(place: Path, monkeypatch) -> None:
+    monkeypatch.setenv("NODE_NAME", "n1")
+    (place / "bin/killed").touch()
+    code, said = fleet(place, "--out=sweep", "--gpus=2")
+    assert (code, "1 GPU has a result" in said) == (1, True)
+    assert "1 could not be measured to the end" in said
+    assert (place / "sweep/n1-gpu1.log").read_text() == "interrupted: 2 of 42 rows\n"
+    (place / "verdict.json").write_text('{"gpus": ["n1/gpu1"]}')
+    for again in ([], ["--again=verdict.json"]):
+        assert fleet(place, "--out=sweep", "--gpus=2", *again)[0] == 1
+    (place / "bin/killed").unlink()
+    assert fleet(place, "--out=sweep", "--gpus=2")[0] == 0
+    assert files(place / "sweep") == {"n1-gpu0.json", "n1-gpu1.json"}
+
+
+def test_processes_do_not_share_the_only_visible_gpu(place: Path, monkeypatch) -> None:
+    monkeypatch.setenv("NODE_NAME", "n1")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
+    fleet(place, "--out=here", "--gpus=2")
+    (place / "hosts").write_text("a\n")
+    fleet(place, "--out=ssh", "--by=ssh", "--hosts=hosts", "--gpus=2")
+    for found in ("here/n1", "ssh/a"):
+        seen = [(place / f"{found}-gpu{n}.json").read_text().split("|")[1] for n in (0, 1)]
+        assert seen == ["3", "none"]
+    fleet(place, "--out=slurm", "--by=slurm", "--gpus=2")  # which gave each task its own
+    assert (place / "slurm/b-gpu1.json").read_text().split("|")[1] == "3"
 
 
 @pytest.mark.skipif(shutil.which("mpirun") is None, reason="no mpirun")

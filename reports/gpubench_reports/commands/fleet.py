@@ -18,13 +18,14 @@ NAME = "fleet"
 SUMMARY = "find the slow GPUs of many"
 HELP = """\
 Judges each GPU against its peers of the same kind, and names what is slow: firmware, racks, nodes
-and GPUs, with rows, size and likely cause. Also names GPUs whose rows failed, and those without a
-result. Data are the result files in a folder (scripts/fleet makes them), or Parquet in a folder or
-an object store (--parquet and gpubench-nightly export make it). docs/fleet.md explains the rule.
+and GPUs, with rows, size and likely cause. Also names GPUs whose rows failed or are missing, and
+those without a result. Data are the result files in a folder (scripts/fleet makes them), or Parquet
+in a folder or an object store (--parquet and gpubench-nightly export make it). docs/fleet.md
+explains the rule.
 
 Needs SciPy, and DuckDB for Parquet: pip install 'gpubench-reports[fleet]'
 
-exit codes: 0 nothing found; 1 something is slow, failed or absent; 2 nothing could be judged, or a
+exit codes: 0 nothing found; 1 something is slow, failed or missing; 2 nothing could be judged, or a
 file, folder or option is wrong; 3 an error of this program
 """
 

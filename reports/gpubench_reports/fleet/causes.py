@@ -56,7 +56,15 @@ def cause_of(device: str, own: Times, peers: Times, state: dict[str, object]) ->
         for best in diagnose(_as_result(baseline(device), own, state), healthy)[:1]:
             told = Cause(best.says, best.evidence, best.look)
     seen = told.evidence or low_clock_of(pd.DataFrame(_state(own)), _median(peers.clock_hz), _LOWER)
-    return replace(told, evidence="; ".join(filter(None, (seen, _hotter(own, peers)))))
+    return replace(
+        told, evidence="; ".join(filter(None, (seen, _hotter(own, peers), _shared(state))))
+    )
+
+
+def _shared(state: dict[str, object]) -> str:
+    processes = state.get("processes")
+    many = isinstance(processes, int) and processes > 1
+    return f"{processes} processes computed on it, ours included" if many else ""
 
 
 def _as_result(modelled: ResultFile, times: Times, state: dict[str, object]) -> ResultFile:

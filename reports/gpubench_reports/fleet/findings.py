@@ -13,15 +13,18 @@ import pandas as pd
 from gpubench_reports.common.units import plural
 from gpubench_reports.fleet import judging
 from gpubench_reports.fleet.causes import Cause, Times, cause_of, labels_of
+from gpubench_reports.fleet.gaps import gaps
 from gpubench_reports.fleet.judging import ALPHA, FEWEST, Group
 from gpubench_reports.fleet.table import STATE, Fleet
 
-GPU, NODE, RACK, FIRMWARE, FAILED, ABSENT = "gpu", "node", "rack", "firmware", "failed", "absent"
+GPU, NODE, RACK, FIRMWARE = "gpu", "node", "rack", "firmware"
+FAILED, PARTIAL, ABSENT = "failed", "partial", "absent"
 _FIRMWARE = ("driver", "cuda", "vbios")
 _FEWEST_OF_A_PLACE = 3  # GPUs whose median stands for their node or rack
 _FEWEST_OF_A_FIRMWARE = 8  # GPUs that are each other's peers
 _MEDIAN_ERROR = 1.2533  # standard error of a median over that of a mean, normal distribution
 _SHOWN_ROWS = 5
+_NAMED = 4  # GPUs in a note
 _MOST_CAUSES = 50  # GPUs, the surest ones, for which a cause is sought
 _PLACES = (RACK, NODE)
 
@@ -40,7 +43,8 @@ class SlowRow:
 class Finding:
     """Something is wrong with these GPUs (numbers in the fleet).
 
-    kind      GPU, NODE, RACK or FIRMWARE: they are slow; FAILED: rows failed; ABSENT: no result
+    kind      GPU, NODE, RACK or FIRMWARE: they are slow; FAILED: rows failed; PARTIAL: rows are
+              missing; ABSENT: no result
     slower    the median of the slow rows' slowdown; NaN where nothing is slow
     groups    which rows are slow, for people
     rows      the slowest of them
@@ -86,8 +90,10 @@ def judge_fleet(fleet: Fleet) -> Verdict:
     peers: list[Peers] = []
     findings: list[Finding] = []
     notes: list[str] = []
+    missing: list[tuple[int, str]] = []
     kinds = fleet.gpus.groupby(["device", "mode"], sort=True).indices
     for (device, mode), members in kinds.items():
+        missing += gaps(fleet, members)
         if len(members) < FEWEST:
             notes.append(
                 f"{device}: not judged: only {plural(len(members), 'GPU')} of this kind; "
@@ -106,8 +112,23 @@ def judge_fleet(fleet: Fleet) -> Verdict:
         )
         if failed
     ]
+    findings += [
+        Finding(PARTIAL, str(fleet.gpus["machine"].iloc[at]), (at,), says=why)
+        for at, why in missing
+    ]
     findings += [Finding(ABSENT, machine, (), says=why) for machine, why in fleet.absent]
-    return Verdict(fleet, tuple(peers), tuple(findings), tuple(notes))
+    return Verdict(fleet, tuple(peers), tuple(findings), (*notes, *_caveats(fleet)))
+
+
+def _caveats(fleet: Fleet) -> Iterator[str]:
+    """What the result files say to know of GPUs, and of which."""
+    of_gpus: dict[str, list[str]] = {}
+    for machine, caveats in zip(fleet.gpus["machine"], fleet.gpus["caveats"], strict=True):
+        for caveat in caveats:
+            of_gpus.setdefault(caveat, []).append(machine)
+    for caveat, machines in of_gpus.items():
+        more = f" and {len(machines) - _NAMED} more" if machines[_NAMED:] else ""
+        yield f"{', '.join(machines[:_NAMED])}{more}: {caveat}"
 
 
 def _peers_of(

@@ -15,7 +15,7 @@ from gpubench_reports.common.dates import moment_of
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.common.units import plural
-from gpubench_reports.fleet.table import MATRICES, STATE, Fleet, node_and_gpu
+from gpubench_reports.fleet.table import MATRICES, STATE, Fleet, node_and_gpu, unsaid
 from gpubench_reports.nightly.reporting import parquet
 from gpubench_reports.nightly.reporting.parquet import SOURCE, database_for, files_below
 
@@ -95,8 +95,7 @@ def _fleet(database: Any, where: str) -> Fleet:
         gpu=[gpu for _, gpu in split],
         rack="",
         slot="",
-        failed=[[] for _ in split],
-        state=[{} for _ in split],
+        **unsaid(len(split)),
     )
     values = database.execute(f"select g, r, {', '.join(MATRICES)} from latest").fetchnumpy()
     at = values["g"], values["r"]

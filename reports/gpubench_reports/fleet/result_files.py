@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from gpubench_reports.common.plain_text import clean
 from gpubench_reports.common.processes import process_pool, usable_cpus
 from gpubench_reports.fleet.table import MATRICES, Fleet, machine_name, node_and_gpu
 from gpubench_reports.nightly.store.process_file import ProcessFile, read_process
+from gpubench_reports.results.broken_off import broken_off, journal_of
 
 VERDICT = "fleet_schema"  # the key by which a verdict of this command is known
 _MOST = 400  # characters of a log's last line
@@ -37,8 +38,8 @@ def read_folder(folder: Path) -> Fleet:
 
     A GPU's times are the shortest of its runs, and files of one host and UUID are of one GPU. A
     file that cannot be read costs its GPU only: it becomes absent, as does a GPU of which there is
-    only a log (NODE-gpuN.log). Raises ReportError where there is no result at all, or modelled and
-    measured ones are mixed.
+    only a log (NODE-gpuN.log) or a journal. Raises ReportError where there is no result at all, or
+    modelled and measured ones are mixed.
     """
     require_folder(folder, "result files, one per GPU")
     paths = sorted(folder.rglob("*.json"))
@@ -52,19 +53,27 @@ def read_folder(folder: Path) -> Fleet:
     if len(kinds) > 1:
         raise ReportError(folder, "mixes modelled and measured results; judge them apart")
     by_machine = _by_gpu(runs)
-    absent = [
-        (_machine_of(folder, one.path), f"its result file cannot be read: {one.why}")
-        for one in read
-        if isinstance(one, _Unread)
-    ]
-    absent += [
-        (_machine_of(folder, log), _last_line(log))
-        for log in sorted(folder.rglob("*.log"))
-        if not log.with_suffix(".json").exists()
-    ]
     present = {machine for machine, _ in runs}
-    absent = [(machine, why) for machine, why in absent if machine not in present]
-    return _table(by_machine, tuple(absent), kinds == {"model"})
+    absent = {machine: why for machine, why in _absent(folder, read) if machine not in present}
+    return _table(by_machine, tuple(absent.items()), kinds == {"model"})
+
+
+def _absent(
+    folder: Path, read: list[tuple[str, ProcessFile] | _Unread | None]
+) -> Iterator[tuple[str, str]]:
+    """What began and left no result that can be read, and why; of several reasons, the last tells
+    most."""
+    for log in sorted(folder.rglob("*.log")):
+        if not log.with_suffix(".json").exists():
+            yield _machine_of(folder, log), _last_line(log)
+    for journal in sorted(folder.rglob("*.json.journal")):
+        result = journal.with_suffix("")
+        if not result.exists():
+            yield _machine_of(folder, result), broken_off(journal) or "its run was interrupted"
+    for one in read:
+        if isinstance(one, _Unread):
+            why = f"its result file cannot be read: {one.why}"
+            yield _machine_of(folder, one.path), why
 
 
 def _by_gpu(runs: list[tuple[str, ProcessFile]]) -> dict[str, list[ProcessFile]]:
@@ -183,14 +192,9 @@ def _line(machine: str, runs: list[ProcessFile]) -> dict[str, Any]:
     latest = max(runs, key=lambda run: order_of(run.context.date))
     node, gpu = node_and_gpu(machine)
     state = latest.context.device_state
-    failed = sorted(
-        {
-            f"{name}: {why.removeprefix('failed: ')}"
-            for run in runs
-            for name, why in run.problems.items()
-            if why.startswith("failed: ")
-        }
-    )
+    problems = [problem for run in runs for problem in run.problems.items()]
+    failed = {f"{name}: {why[8:]}" for name, why in problems if why.startswith("failed: ")}
+    cut_off = [_interrupted(run) for run in (latest, *runs)]
     said = {
         "device": latest.environment.device,
         "mode": latest.environment.mode,
@@ -201,4 +205,19 @@ def _line(machine: str, runs: list[ProcessFile]) -> dict[str, Any]:
     }
     date = latest.context.date[:10]
     place = {"date": date, "machine": machine, "node": node, "gpu": gpu, "rack": "", "slot": ""}
-    return {**place, **said, "runs": len(runs), "failed": failed, "state": state}
+    told = {
+        "runs": len(runs),
+        "failed": sorted(failed),
+        "lost": dict(problems),
+        "interrupted": cut_off[0] if all(cut_off) else "",
+        "caveats": latest.context.caveats,
+        "state": state,
+    }
+    return {**place, **said, **told}
+
+
+def _interrupted(run: ProcessFile) -> str:
+    """That not all of the run was done, or that a later one was to replace it; empty otherwise."""
+    if run.context.interrupted:
+        return run.context.reservations[0]
+    return "a later run of it was interrupted" if journal_of(run.path).exists() else ""

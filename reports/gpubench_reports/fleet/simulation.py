@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.fleet.table import Fleet, machine_name
+from gpubench_reports.fleet.table import Fleet, machine_name, unsaid
 from gpubench_reports.results.baselines import baseline
 from gpubench_reports.rules.diagnosis.parts import UNITS, Shares, factors_of, shares
 
@@ -99,8 +99,7 @@ def simulate(plan: Plan, noise: Noise, seed: int) -> tuple[Fleet, Planted, pd.Da
         uuid="",
         date="2026-01-01",
         runs=1,
-        failed=[[] for _ in range(plan.gpus)],
-        state=[{} for _ in range(plan.gpus)],
+        **unsaid(plan.gpus),
     )
     fleet = Fleet(
         gpus, list(table["name"]), np.exp(logs), nobody, nobody, nobody, absent=(), modelled=True

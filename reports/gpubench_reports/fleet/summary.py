@@ -12,6 +12,7 @@ from gpubench_reports.fleet.findings import (
     FIRMWARE,
     GPU,
     NODE,
+    PARTIAL,
     RACK,
     Finding,
     Verdict,
@@ -22,7 +23,8 @@ from gpubench_reports.fleet.table import Fleet, node_and_gpu
 SCHEMA_VERSION = 1
 _LISTED = 50  # findings in the terminal
 _GROUPS = 4  # named in a line
-# Draining is about nodes; what to do about a rack or a firmware is for people to decide.
+# Draining is about nodes; what to do about a rack or a firmware is for people to decide, and a GPU
+# whose run was interrupted is to be measured again.
 _DRAINED = (GPU, NODE, FAILED, ABSENT)
 _COUNTS = {
     FIRMWARE: ("slow firmware version", "slow firmware versions"),
@@ -30,6 +32,7 @@ _COUNTS = {
     NODE: ("slow node", "slow nodes"),
     GPU: ("slow GPU", "slow GPUs"),
     FAILED: ("GPU with failed rows", "GPUs with failed rows"),
+    PARTIAL: ("GPU with missing rows", "GPUs with missing rows"),
     ABSENT: ("GPU without a result", "GPUs without a result"),
 }
 
@@ -74,6 +77,8 @@ def headline(verdict: Verdict, finding: Finding) -> str:
     """What is wrong, in one line."""
     if finding.kind == FAILED:
         return f"rows failed: {finding.name}: {finding.says}"
+    if finding.kind == PARTIAL:
+        return f"rows missing: {finding.name}: {finding.says}"
     if finding.kind == ABSENT:
         return f"no result: {finding.name}: {finding.says}"
     where = place(verdict, finding)

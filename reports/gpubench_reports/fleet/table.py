@@ -1,6 +1,7 @@
 """What a fleet measured, as a table of GPUs and matrices of GPUs by rows."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,8 +17,7 @@ class Fleet:
 
     gpus           one line per GPU, numbered from 0: machine (its name, NODE/gpuN), node, gpu,
                    rack, slot, device, mode, driver, cuda, vbios, uuid, date (YYYY-MM-DD), runs
-                   (how many runs its times come from), failed (a line "name: why" per row that
-                   failed), state (the device_state of its result file; empty: not known)
+                   (how many runs its times come from), and what `unsaid` names
     names          the rows' names, concept/kernel/arguments
     seconds        [gpu, row] the time; of several runs, the shortest
     clock_hz, temperature_c, throttled    [gpu, row] the state of the GPU meanwhile
@@ -33,6 +33,24 @@ class Fleet:
     throttled: np.ndarray
     absent: tuple[tuple[str, str], ...]
     modelled: bool
+
+
+def unsaid(gpus: int) -> dict[str, list[Any]]:
+    """What only result files say of a GPU, as columns of `gpus` GPUs of which nobody said it:
+
+    failed       a line "name: why" per row that failed
+    lost         why each row without a time has none, by its name
+    interrupted  that every run of it was interrupted; empty where one was not
+    caveats      what to know of the GPU before its times
+    state        the device_state of its result file
+    """
+    return {
+        "failed": [[] for _ in range(gpus)],
+        "lost": [{} for _ in range(gpus)],
+        "interrupted": [""] * gpus,
+        "caveats": [() for _ in range(gpus)],
+        "state": [{} for _ in range(gpus)],
+    }
 
 
 def node_and_gpu(machine: str) -> tuple[str, str]:
