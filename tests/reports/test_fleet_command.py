@@ -94,7 +94,23 @@ def test_files_of_one_gpu_are_not_its_peers(tmp_path: Path, capsys):
     assert list(gpus["machine"]) == ["copy", "host/gpu0", "host/gpu1"]
     assert list(gpus["runs"]) == [2, 1, 1]  # a copy confirms nothing
     write_unnamed(tmp_path / "elsewhere.json", "GPU-2", host_name="other")
-    assert len(read_folder(tmp_path).gpus) == 4
+    assert len(read_folder(tmp_path).gpus) == 3
+
+
+def test_a_pods_name_tells_no_gpu_from_itself(tmp_path: Path):
+    """An indexed job's host names are those of its pods, and every sweep gives them anew."""
+    for sweep in (0, 1):
+        for gpu in range(4):
+            write_unnamed(
+                tmp_path / f"{sweep}-gpu{gpu}.json",
+                f"GPU-{gpu}",
+                machine=f"n{gpu}/gpu0",
+                host_name=f"gpubench-fleet-{(gpu + sweep) % 4}",
+                date=f"2026-11-2{sweep}T04:40:00+00:00",
+            )
+    gpus = read_folder(tmp_path).gpus
+    assert list(gpus["machine"]) == [f"n{gpu}/gpu0" for gpu in range(4)]
+    assert list(gpus["runs"]) == [2] * 4
 
 
 def test_a_gpu_that_took_anothers_place_is_told_from_it(tmp_path: Path):

@@ -36,7 +36,7 @@ class _Unread:
 def read_folder(folder: Path) -> Fleet:
     """The fleet whose result files lie in `folder`, at any depth.
 
-    A GPU's times are the shortest of its runs, and files of one host and UUID are of one GPU. A
+    A GPU's times are the shortest of its runs, and files of one UUID are of one GPU. A
     file that cannot be read costs its GPU only: it becomes absent, as does a GPU of which there is
     only a log (NODE-gpuN.log) or a journal. Raises ReportError where there is no result at all, or
     modelled and measured ones are mixed.
@@ -79,13 +79,14 @@ def _absent(
 def _by_gpu(runs: list[tuple[str, ProcessFile]]) -> dict[str, list[ProcessFile]]:
     """Each GPU's runs, by the machine's name in the latest of them.
 
-    Files of one host and UUID are of one GPU, whatever their names say: a copy under another name
-    would be its own peer, and a second copy of a run confirms nothing.
+    Files of one UUID are of one GPU, whatever their names say: a copy under another name would be
+    its own peer, and a second copy of a run confirms nothing. No two GPUs of the world share one,
+    and the host's name tells less: a container's is not its node's.
     """
-    of_gpu: dict[tuple[str, str], list[tuple[str, ProcessFile]]] = {}
+    of_gpu: dict[tuple[bool, str], list[tuple[str, ProcessFile]]] = {}
     for machine, process in runs:
         uuid = _uuid(process)
-        key = (process.host, uuid) if uuid else ("", machine)
+        key = (True, uuid) if uuid else (False, machine)
         others = of_gpu.setdefault(key, [])
         if not any(_is_copy(process, other) for _, other in others):
             others.append((machine, process))
