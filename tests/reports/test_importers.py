@@ -101,6 +101,94 @@ def test_each_run_of_a_log_of_nccl_tests_has_its_own_collective_and_ranks(tmp_pa
         imported(tmp_path, "nccl-tests", log)
 
 
+def nccl_table(*operations):
+    lines = nccl_log("all_reduce", 2, 0)[:-2]
+    for operation, microseconds in operations:
+        times = f"{microseconds} 1.0 1.0 0 {microseconds} 1.0 1.0 0"
+        lines.append(f"8388608 2097152 float {operation} {times}")
+    return lines
+
+
+def test_reductions_and_roots_of_nccl_tests_are_rows_of_their_own(tmp_path):
+    log = tmp_path / "log.txt"
+    log.write_text("\n".join(nccl_table(("sum -1", 20), ("prod -1", 40), ("none 3", 60))))
+    rows = imported(tmp_path, "nccl-tests", log).rows
+    of = "all_reduce/all_reduce/dtype:fp32/place:out/ranks:2/{}size:8388608"
+    assert list(zip(rows["name"], rows["seconds"].round(9), strict=True))[::2] == [
+        (of.format(""), 20e-6),
+        (of.format("redop:prod/"), 40e-6),
+        (of.format("root:3/"), 60e-6),
+    ]
+
+
+def test_a_run_twice_in_one_log_is_repeated(tmp_path):
+    log = tmp_path / "log.txt"
+    run = "\n".join(nccl_table(("sum -1", 20)))
+    log.write_text(f"{run}\n{run.replace(' 20 ', ' 30 ')}\n")
+    document = importers.convert(log, "nccl-tests")
+    out = [row for row in document["benchmarks"] if row["arguments"]["place"] == "out"]
+    assert [(row["repetitions"], row["repetition_index"]) for row in out] == [(2, 0), (2, 1)]
+    assert len(imported(tmp_path, "nccl-tests", log).rows) == 2
+
+
+BABEL = "Using CUDA device NVIDIA H100 80GB HBM3\n" + (SAMPLES / FILES["babelstream"]).read_text()
+MIXBENCH, NCCL = ((SAMPLES / FILES[name]).read_text() for name in ("mixbench", "nccl-tests"))
+GPU_STREAM = (SAMPLES / FILES["gpu-benches"]).read_text()
+
+
+@pytest.mark.parametrize(
+    ("program", "first", "second", "said"),
+    [
+        ("babelstream", BABEL, BABEL.replace("H100 80GB HBM3", "A100"), "devices, NVIDIA H100"),
+        ("babelstream", BABEL, BABEL.replace("33554432", "1024"), "with 33554432 elements and"),
+        ("babelstream", BABEL, BABEL.partition("\n")[2], "33554432 elements in table 2"),
+        ("gpu-benches", GPU_STREAM, GPU_STREAM, "with table 1 and with table 2"),
+        ("mixbench", MIXBENCH, MIXBENCH.replace("A100-SXM4", "A30"), "devices, NVIDIA A100"),
+        ("mixbench", MIXBENCH, MIXBENCH.replace("256MB", "64MB"), "buffer size 64MB"),
+        ("mixbench", MIXBENCH, MIXBENCH.replace("v0.04-1", "v0.02"), "versions, v0.04-1 and v0.02"),
+        ("nccl-tests", NCCL, NCCL.replace("H100", "A100"), "devices, NVIDIA H100 80GB HBM3 and"),
+        ("nccl-tests", NCCL, NCCL.replace("graph: 0", "graph: 20"), "graph 20"),
+        (
+            "nccl-tests",
+            NCCL,
+            NCCL.replace("on      node1 device  1", "on node2 device 0"),
+            "2 hosts",
+        ),
+        ("nccl-tests", NCCL, NCCL.replace("2.17.6", "2.13.8"), "versions, 2.17.6 and 2.13.8"),
+    ],
+)
+def test_runs_that_are_no_repetitions_are_not_mixed(tmp_path, capsys, program, first, second, said):
+    log, out = tmp_path / "log", tmp_path / "out.json"
+    log.write_text(f"{first}\n{second}")
+    assert main(["import", f"--from={program}", str(log), "-o", str(out)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+    assert line.endswith(": put each into a file of its own")
+    assert not out.exists()
+
+
+def test_nvbench_is_of_the_device_that_its_states_used(tmp_path):
+    document = json.loads((SAMPLES / FILES["nvbench"]).read_text())
+    document["devices"] = [{"id": 0, "name": "NVIDIA T4"}, {"id": 1, "name": "NVIDIA H200"}]
+    (bench,) = document["benchmarks"]
+    for state in bench["states"]:
+        state["device"] = 1
+    path = tmp_path / "in.json"
+    path.write_text(json.dumps(document))
+    assert imported(tmp_path, "nvbench", path).context.device_title == "NVIDIA H200"
+    bench["states"][0]["device"] = 0
+    path.write_text(json.dumps(document))
+    with pytest.raises(ReportError, match="runs of two devices, NVIDIA T4 and NVIDIA H200"):
+        importers.convert(path, "nvbench")
+    bench["states"][0]["device"] = 1
+    document["benchmarks"] = [bench, bench]
+    path.write_text(json.dumps(document))
+    with pytest.raises(
+        ReportError, match=r"twice, with benchmark 1, state .* and with benchmark 2"
+    ):
+        importers.convert(path, "nvbench")
+
+
 def test_gpu_stream_counts_a_kernels_arrays_one_way_each(tmp_path):
     result = imported(tmp_path, "gpu-benches")
     assert len(result.rows) == 2 * 4  # its stencils are no row of ours

@@ -28,7 +28,7 @@ from gpubench_reports.results.importers import (
     nvbandwidth,
     nvbench,
 )
-from gpubench_reports.results.importers.imported import Imported
+from gpubench_reports.results.importers.imported import Imported, numbered
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,7 @@ def convert(path: Path, program: str, device: str = "") -> dict[str, Any]:
     rows = [row for row in found.rows if _has_plausible_time(row)]
     if not rows:
         raise ReportError(path, f"holds no results of {program}")
+    program_text = " ".join(filter(None, (found.program, found.version)))
     title = found.title or device or "unknown"
     return {
         "context": {
@@ -66,13 +67,13 @@ def convert(path: Path, program: str, device: str = "") -> dict[str, Any]:
             "device_kind": "cuda",
             "device": device or title,
             "device_title": title,
-            "imported_from": found.program,
+            "imported_from": program_text,
             **found.context,
             "concepts": {},
             "axes": dict(PROGRAMS[program].axes),
             "roofs": [],
         },
-        "benchmarks": rows,
+        "benchmarks": numbered(rows),
     }
 
 

@@ -14,17 +14,29 @@ AXES = {"bytes": "bytes per lane", "unroll": "accesses in flight per thread"}
 
 
 def read(path: Path) -> Imported:
-    found = Imported("BabelStream")
+    found = Imported(path, "BabelStream")
     titles: list[str] = []
+    tables, device, table = 0, "", ""
     for line in lines_of(path):
         cells = [cell.strip() for cell in line.split(",")]
         if match := re.match(r"Using \S+ device (.*)", line):
-            found.title = clean(match.group(1).strip())
+            device = clean(match.group(1).strip())
+            found.measured_on(device)
         elif cells[0] in ("function", "phase"):
             titles = cells
+            if cells[0] == "function":
+                tables += 1
+                # Tables of which nothing says the device need not be of one.
+                table, device = "" if device else f" in table {tables}", ""
         elif titles[:1] == ["function"] and len(cells) == len(titles):
-            found.rows += _babel_row(dict(zip(titles, cells, strict=True)))
+            of_line = dict(zip(titles, cells, strict=True))
+            for row in _babel_row(of_line):
+                found.add(row, f"{_elements(of_line)}{table}")
     return found
+
+
+def _elements(cells: dict[str, str]) -> str:
+    return f"{cells.get('n_elements', '?')} elements"
 
 
 def _babel_row(cells: dict[str, str]) -> Iterator[dict[str, Any]]:
@@ -48,7 +60,7 @@ def _babel_row(cells: dict[str, str]) -> Iterator[dict[str, Any]]:
         arguments,
         mean,
         judged_by="useful_bytes_per_second",
-        notes=(f"{cells.get('n_elements', '?')} elements",),
+        notes=(_elements(cells),),
         min_seconds=least,
         label="dram",
         useful_bytes_per_second=useful,

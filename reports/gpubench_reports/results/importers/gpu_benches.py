@@ -21,12 +21,14 @@ AXES = {"bytes": "bytes per lane", "unroll": "accesses in flight per thread", "b
 
 
 def read(path: Path) -> Imported:
-    found = Imported("gpu-benches gpu-stream")
+    found = Imported(path, "gpu-benches gpu-stream")
     kernels: list[str] = []
+    tables = 0
     for line in lines_of(path):
         left, _, right = line.partition("|")
         if left.split()[:1] == ["blockSize"]:
             kernels = right.split()
+            tables += 1
             continue
         block = whole_of((left.split() or [""])[0])
         if kernels and right.split()[:1] == ["GB/s:"] and block is not None:
@@ -36,7 +38,7 @@ def read(path: Path) -> Imported:
                     continue
                 kernel, arrays = _GPU_STREAM[name]
                 arguments = {"dtype": "fp64", "bytes": 8, "unroll": 1, "block": block}
-                found.rows.append(
+                found.add(
                     row_of(
                         "stream",
                         kernel,
@@ -45,6 +47,8 @@ def read(path: Path) -> Imported:
                         judged_by="useful_bytes_per_second",
                         label="dram",
                         useful_bytes_per_second=rate,
-                    )
+                    ),
+                    # It names no device, so two tables need not be of one.
+                    f"table {tables}",
                 )
     return found

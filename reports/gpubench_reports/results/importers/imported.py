@@ -1,6 +1,7 @@
 """What an importer makes: rows as result files have them, of figures that a program states."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,56 @@ TYPES = {
 
 @dataclass
 class Imported:
-    """What a file holds: rows as result files have them, and what is known of the device."""
+    """What a file holds: rows as result files have them, and what is known of the device.
 
+    A log may hold several runs of a program. They become one result file, so they must be of one
+    device and of one version, and rows of one name of one setting.
+    """
+
+    path: Path
     program: str
     rows: list[dict[str, Any]] = field(default_factory=list)
     title: str = ""
+    version: str = ""
     context: dict[str, Any] = field(default_factory=dict)
+    _settings: dict[str, str] = field(default_factory=dict)
+
+    def measured_on(self, device: str) -> None:
+        """Takes down the device that the file names. Raises ReportError if it named another."""
+        self.title = self._same("devices", self.title, device)
+
+    def made_by(self, version: str) -> None:
+        """Takes down the program's version. Raises ReportError if the file named another."""
+        self.version = self._same("versions", self.version, version)
+
+    def add(self, row: dict[str, Any], setting: str = "") -> None:
+        """Adds a row; `setting` is what its time depends on and its name does not say. Raises
+        ReportError if there is a row of its name with another one."""
+        name = row["name"]
+        known = self._settings.setdefault(name, setting)
+        if known != setting:
+            raise self._several(f"{name} twice, with {known or '?'} and with {setting or '?'}")
+        self.rows.append(row)
+
+    def _same(self, what: str, known: str, found: str) -> str:
+        if known and found and known != found:
+            raise self._several(f"runs of two {what}, {known} and {found}")
+        return found or known
+
+    def _several(self, what: str) -> ReportError:
+        return ReportError(self.path, f"holds {what}: put each into a file of its own")
+
+
+def numbered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows, of which those of one name are repetitions of it."""
+    counts = Counter(row["name"] for row in rows)
+    index = Counter[str]()
+    found = []
+    for row in rows:
+        name = row["name"]
+        found.append(row | {"repetitions": counts[name], "repetition_index": index[name]})
+        index[name] += 1
+    return found
 
 
 def row_of(

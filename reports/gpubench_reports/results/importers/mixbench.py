@@ -14,16 +14,23 @@ from gpubench_reports.results.importers.imported import (
 )
 
 _MIX_TYPES = ("fp32", "fp64", "fp16", "int32")  # in the order of its columns
+_SETTING = re.compile(
+    r"(Buffer size|Trade-off type|Elements per \w+|Thread fusion degree|Workgroup size):\s+(.*)"
+)
 AXES: dict[str, str] = {}
 
 
 def read(path: Path) -> Imported:
-    found = Imported("mixbench")
+    found = Imported(path, "mixbench")
+    settings: dict[str, str] = {}
     for line in lines_of(path):
-        if match := re.match(r"mixbench\S*\s+\(([^)]*)\)", line):
-            found.program = f"mixbench {clean(match.group(1))}"
+        if match := re.match(r"(mixbench\S*)\s+\(([^)]*)\)", line):
+            found.made_by(clean(match.group(2)))
+            settings = {"program": match.group(1)}
         elif match := re.match(r"Device:\s+(.*)", line):
-            found.title = clean(match.group(1).strip())
+            found.measured_on(clean(match.group(1).strip()))
+        elif match := _SETTING.match(line):
+            settings[match.group(1).lower()] = match.group(2).strip()
         cells = [cell.strip() for cell in line.split(",")]
         iterations = whole_of(cells[0])
         if iterations is None or len(cells) < 5:
@@ -35,7 +42,7 @@ def read(path: Path) -> Imported:
             intensity, milliseconds, rate, bandwidth = group
             seconds = milliseconds * 1e-3
             whole = dtype == "int32"  # no FLOPs
-            found.rows.append(
+            found.add(
                 row_of(
                     "roofline",
                     "mixbench",
@@ -46,6 +53,7 @@ def read(path: Path) -> Imported:
                     items_per_second=rate * 1e9 if whole else math.nan,
                     flops_per_second=math.nan if whole else rate * 1e9,
                     arithmetic_intensity=math.nan if whole else intensity,
-                )
+                ),
+                clean(", ".join(f"{name} {value}" for name, value in settings.items())),
             )
     return found

@@ -8,6 +8,7 @@ from typing import Any
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.plain_text import clean
+from gpubench_reports.common.units import plural
 from gpubench_reports.results.checking import number_of
 from gpubench_reports.results.importers.imported import (
     TYPES,
@@ -22,6 +23,8 @@ _KERNEL = re.compile(
     r"(?<![a-z_])(all_reduce|reduce_scatter|all_gather|broadcast|alltoall|reduce|gather|scatter"
     r"|sendrecv|hypercube)_perf"
 )
+_RANK = re.compile(r"\s*#\s+Rank\s+(\d+)\s.*?\bon\s+(\S+)\s+device\s+\d+\s+\[[^]]*\]\s+(.*)")
+_SETTING = re.compile(r"\b(agg iters|graph): (\d+)")
 # Where we say it otherwise.
 _OUR_NAMES = {"alltoall": "all_to_all"}
 AXES = {"ranks": "GPUs", "size": "bytes"}
@@ -33,11 +36,19 @@ class _Run:
 
     kernel: str = ""
     ranks: set[str] = field(default_factory=set)
+    hosts: set[str] = field(default_factory=set)
+    devices: dict[str, None] = field(default_factory=dict)  # in the order of their ranks
+    settings: list[str] = field(default_factory=list)
     table: list[list[str]] = field(default_factory=list)
+
+    @property
+    def setting(self) -> str:
+        """What its times depend on and its rows' names do not say."""
+        return ", ".join([plural(len(self.hosts), "host"), *self.settings])
 
 
 def read(path: Path) -> Imported:
-    found = Imported("nccl-tests")
+    found = Imported(path, "nccl-tests")
     # mpirun --tag-output and kubectl put something before each line.
     bare = [re.sub(r"^\[[^]]*\]<std(?:out|err)>:\s?", "", line) for line in lines_of(path)]
     runs = _runs(bare, found)
@@ -53,8 +64,10 @@ def read(path: Path) -> Imported:
             raise ReportError(
                 path, f"{which}has no '# Rank' lines, so the number of GPUs is not known"
             )
+        found.measured_on(" and ".join(run.devices))
         for cells in run.table:
-            found.rows += _rows(run, cells)
+            for row in _rows(run, cells):
+                found.add(row, run.setting)
     return found
 
 
@@ -70,19 +83,34 @@ def _runs(lines: list[str], found: Imported) -> list[_Run]:
     for line in lines:
         cells = line.split()
         named = _KERNEL.search(line) if "concluded" not in line else None
-        if match := re.match(r"\s*#\s+Rank\s+(\d+)\s.*device\s+\d+\s+\[[^]]*\]\s+(.*)", line):
-            next_one().ranks.add(match.group(1))
-            found.title = clean(match.group(2).strip())
+        if match := _RANK.match(line):
+            run = next_one()
+            run.ranks.add(match.group(1))
+            run.hosts.add(match.group(2))
+            run.devices[clean(match.group(3).strip())] = None
         elif match := re.match(r"\s*# nccl-tests version (\S+)", line):
             next_one()
-            found.program = f"nccl-tests {clean(match.group(1))}"
+            found.made_by(clean(match.group(1)))
         elif re.match(r"\s*# nThread ", line):
-            next_one()
+            next_one().settings = [f"{what} {how}" for what, how in _SETTING.findall(line)]
         elif named:
             next_one().kernel = named.group(1)
         elif len(cells) >= 12 and whole_of(cells[0]) is not None and whole_of(cells[1]) is not None:
             runs[-1].table.append(cells)
     return [run for run in runs if run.table]
+
+
+def _operation(cells: list[str]) -> dict[str, str]:
+    """What a line says of the reduction and of the root, unless they are those of a run that does
+    not choose: the suite's own names have neither."""
+    found = {}
+    for cell in cells:
+        if re.fullmatch(r"-?[0-9]+", cell):
+            if int(cell) > 0:
+                found["root"] = cell
+        elif cell not in ("sum", "none"):
+            found["redop"] = cell
+    return dict(sorted(found.items()))
 
 
 def _rows(run: _Run, cells: list[str]) -> Iterator[dict[str, Any]]:
@@ -93,6 +121,7 @@ def _rows(run: _Run, cells: list[str]) -> Iterator[dict[str, Any]]:
             "dtype": TYPES.get(cells[2], cells[2]),
             "place": place,
             "ranks": len(run.ranks),
+            **_operation(cells[3:-8]),
             "size": whole_of(cells[0]),
         }
         seconds = number_of(time) * 1e-6

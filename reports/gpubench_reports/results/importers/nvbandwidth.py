@@ -20,7 +20,7 @@ def read(path: Path) -> Imported:
         raise ReportError(path, "not the JSON of nvbandwidth: it needs 'nvbandwidth'.'testcases'")
     check = Checker(path)
     version = check.text(root, "version", "nvbandwidth", "")
-    found = Imported(f"nvbandwidth {version}".strip())
+    found = Imported(path, "nvbandwidth", version=version)
     driver = root.get("Driver Version")
     if isinstance(driver, str):
         found.context["driver_version"] = clean(driver)
@@ -35,7 +35,7 @@ def read(path: Path) -> Imported:
         if status != "Passed":
             state = "failed" if status == "Error" else "skipped"
             row = row_of("nvbandwidth", name, {}, 1.0)
-            found.rows.append(lost(row, state, f"nvbandwidth: {status}"))
+            found.add(lost(row, state, f"nvbandwidth: {status}"))
             continue
         said = check.text(test, "bandwidth_description", where, "")
         matrix = test.get("bandwidth_matrix", [])
@@ -45,7 +45,7 @@ def read(path: Path) -> Imported:
             for x, cell in enumerate(line):
                 value = number_of(cell)  # "N/A" of a GPU with itself
                 if value > 0 and math.isfinite(value):
-                    found.rows.append(_pair(name, said, y, x, value, size))
+                    found.add(_pair(name, said, y, x, value, size))
     return found
 
 

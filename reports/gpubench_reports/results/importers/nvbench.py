@@ -19,24 +19,27 @@ def read(path: Path) -> Imported:
         isinstance(document.get(key), list) for key in ("benchmarks", "devices")
     ):
         raise ReportError(path, "not the JSON of nvbench: it needs 'devices' and 'benchmarks'")
-    found = Imported("nvbench")
+    found = Imported(path, "nvbench")
     version = document.get("meta")
     for key in ("version", "nvbench", "string"):
         version = version.get(key) if isinstance(version, dict) else None
     if isinstance(version, str):
-        found.program = f"nvbench {clean(version)}"
-    devices = [device for device in document["devices"] if isinstance(device, dict)]
-    if devices:
-        found.title = clean(str(devices[0].get("name", "")))
+        found.made_by(clean(version))
+    # All devices of the machine, of which the states need not have used all.
+    devices = {_number_of(device, "id"): device for device in _objects(document["devices"])}
     check = Checker(path)
-    for bench in document["benchmarks"]:
+    for number, bench in enumerate(document["benchmarks"], start=1):
         if not isinstance(bench, dict) or not isinstance(bench.get("states"), list | None):
             raise check.fail("benchmarks", "each must be an object with a list of 'states'")
         name = check.text(bench, "name", "benchmark")
         for state in bench.get("states") or []:
             if not isinstance(state, dict):
                 raise check.fail(name, "each of its 'states' must be an object")
-            found.rows += _state(name, state, several=len(devices) > 1)
+            if device := devices.get(_number_of(state, "device")):
+                found.measured_on(clean(str(device.get("name", ""))))
+            which = f"benchmark {number}, state {clean(str(state.get('name')))}"
+            for row in _state(name, state, several=len(devices) > 1):
+                found.add(row, which)
     return found
 
 
@@ -50,7 +53,7 @@ def _state(name: str, state: dict[str, Any], several: bool) -> Iterator[dict[str
         else:
             arguments[part(axis.get("name"))] = part(value)
     if several:
-        arguments["device"] = _device_of(state)
+        arguments["device"] = _number_of(state, "device")
     if state.get("is_skipped") is True:
         why = clean(str(state.get("skip_reason") or "no reason given"))
         yield lost(row_of("nvbench", name, arguments, 1.0), "skipped", why)
@@ -87,8 +90,9 @@ def _state(name: str, state: dict[str, Any], several: bool) -> Iterator[dict[str
         )
 
 
-def _device_of(state: dict[str, Any]) -> int:
-    number = number_of(state.get("device"))
+def _number_of(source: dict[str, Any], key: str) -> int:
+    """The number of a device; 0 where it has none."""
+    number = number_of(source.get(key))
     return 0 if math.isnan(number) else int(number)
 
 
