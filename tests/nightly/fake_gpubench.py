@@ -21,7 +21,7 @@ if "--list_devices" in flags:
     found = "  cuda:0   NVIDIA Fake" if world.get("gpu", True) else "  none that it can use"
     print(f"CUDA devices\n{found}\nModel devices\n  model:h200-sxm  NVIDIA H200")
     sys.exit(0)
-names = [*world["rows"], *world.get("failed", {}), *world.get("skipped", {})]
+names = dict.fromkeys([*world["rows"], *world.get("failed", {}), *world.get("skipped", {})])
 names = [name for name in names if re.search(flags.get("--benchmark_filter", "."), name)]
 if "--benchmark_list_tests" in flags:
     print("\n".join(names))

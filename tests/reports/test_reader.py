@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.nightly.store.process_file import read_process
 from gpubench_reports.results.reader import read
 from gpubench_reports.results.rows import COUNTERS
+from gpubench_reports.results.timed import timed
 
 from .factory import make_document, make_row
 
@@ -100,6 +102,19 @@ def test_repetitions_are_one_row_the_median_one_with_the_widest_interval(load):
     assert (row["seconds"], row["ci_low_seconds"], row["ci_high_seconds"]) == (2.0, 0.9, 3.1)
 
 
+@pytest.mark.parametrize("index", [{}, {"repetition_index": 0}])
+def test_two_rows_of_one_name_that_are_no_repetitions_are_refused(write, index):
+    rows = [make_row("a/b", seconds) for seconds in (1.0, 1.0, 3.0)]
+    rows[1]["name"] = rows[1]["run_name"] = "a/c"
+    del rows[2]["repetition_index"]
+    path = write(make_document([*rows[:2], rows[2] | index]))
+    for reader in (read, read_process, timed):
+        with pytest.raises(ReportError) as error:
+            reader(path)
+        said = f"{path}: row 3 (a/b): has the name of row 1 and is no repetition of it"
+        assert str(error.value) == said
+
+
 def test_aggregates_alone_give_their_median(load):
     rows = [
         make_row("a/b", seconds)
@@ -129,7 +144,7 @@ def test_skipped_and_failed_rows_need_no_times_and_take_their_axes_from_the_name
 
 
 def test_one_failed_repetition_fails_the_name(load):
-    failed = {"name": "a/b", "error_occurred": True, "error_message": "no"}
+    failed = {"name": "a/b", "error_occurred": True, "error_message": "no", "repetition_index": 1}
     assert list(load([make_row("a/b"), failed]).rows["status"]) == ["failed"]
 
 

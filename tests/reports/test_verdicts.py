@@ -229,7 +229,7 @@ def test_health_is_claimed_only_where_something_was_observed(load):
     hot = [make_row("a/b", throttled=0, temperature_c=91)]
     assert health(load(hot)).well is False
     assert health(load(good, device_kind="model")).well is None
-    failed = [make_row("a/b") | {"error_occurred": True, "error_message": "x"}]
+    failed = [make_row("a/c") | {"error_occurred": True, "error_message": "x"}]
     assert health(load([*good, *failed])).well is False
 
 

@@ -15,7 +15,7 @@ from gpubench_reports.common.plain_text import clean
 from gpubench_reports.results.broken_off import broken_off, not_run
 from gpubench_reports.results.checking import Checker, parse
 from gpubench_reports.results.context import Context, context_of
-from gpubench_reports.results.rows import COLUMNS, merged, row_of
+from gpubench_reports.results.rows import COLUMNS, merged, refuse_doubles, row_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,6 +81,8 @@ def open_document(path: Path, content: str) -> tuple["Checker", dict[str, Any], 
         raise ReportError(path, f"not a gpubench result file: it has no '{missing}'")
     check = Checker(path)
     context = context_of(check, document["context"])
+    if content == "benchmarks":
+        refuse_doubles(check, document["benchmarks"])
     if context.interrupted and content == "benchmarks":
         context = replace(context, not_run=not_run(path, document["benchmarks"]))
     return check, document, context

@@ -243,6 +243,23 @@ def _arguments(check: Checker, arguments: Any, where: str) -> dict[str, float | 
     }
 
 
+def refuse_doubles(check: Checker, benchmarks: list[Any]) -> None:
+    """Raises ReportError where two rows have one name and are no repetitions of each other, as in
+    files that were put together by hand: which of them counts is not known."""
+    seen: dict[tuple[str, int], int] = {}
+    for number, row in enumerate(benchmarks, start=1):
+        if not isinstance(row, dict) or not isinstance(name := row.get("name"), str):
+            continue  # row_of says what is wrong with it
+        repetition = row.get("repetition_index", 0)
+        if isinstance(repetition, int):
+            first = seen.setdefault((name, repetition), number)
+            if first != number:
+                raise check.fail(
+                    f"row {number} ({clean(name)})",
+                    f"has the name of row {first} and is no repetition of it",
+                )
+
+
 def merged(records: list[dict[str, Any]], context: Context) -> list[dict[str, Any]]:
     """The rows of a file, one for each name, with the keys that ResultFile names."""
     by_name: dict[str, list[dict[str, Any]]] = {}
