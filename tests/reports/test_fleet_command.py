@@ -238,6 +238,25 @@ def test_parquet_of_measured_results_is_kept_apart(tmp_path: Path, capsys):
     assert "mixes modelled and measured" in err
 
 
+def test_sweeps_of_one_day_lie_side_by_side_in_a_lake(tmp_path: Path, capsys):
+    lake = tmp_path / "lake"
+    for node, slow in ((1, {3: 1.1}), (2, {})):
+        sweep = write_sweep(tmp_path / f"{node}", slow)
+        for path in sweep.iterdir():
+            path.write_text(path.read_text().replace("n1/gpu", f"n{node}/gpu"))
+        ran(capsys, str(sweep), f"--parquet={lake}")
+    code, out, _ = ran(capsys, str(lake))
+    assert out.startswith(f"16 GPUs, {len(ROWS)} rows")
+    assert (code, out.splitlines()[-1]) == (1, "1 slow GPU")
+    # The same GPUs once more replace their file, and other ones with some of them add to it.
+    ran(capsys, str(write_sweep(tmp_path / "again", {3: 1.2})), f"--parquet={lake}")
+    assert len(list(lake.rglob("*.parquet"))) == 2
+    ran(capsys, str(write_sweep(tmp_path / "few", gpus=4)), f"--parquet={lake}")
+    assert len(list(lake.rglob("*.parquet"))) == 3
+    code, out, _ = ran(capsys, str(lake))
+    assert (code, out.splitlines()[-1]) == (0, "nothing found")
+
+
 @pytest.mark.parametrize("date", ["tomorrow!!", "26.11.2026", "9999-99-99", "٢٠٢٦-١١-٢٦"])
 def test_a_date_that_is_none_is_one_line(tmp_path: Path, capsys, date: str):
     folder = write_sweep(tmp_path / "a")

@@ -4,6 +4,7 @@ The columns are those of `gpubench-nightly export parquet`: one line per machine
 each machine, its latest night counts. A fleet's own files also have vbios, uuid and runs.
 """
 
+import hashlib
 import re
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,10 @@ def _take(database: Any, where: str, since: str) -> None:
         f"select {_MACHINE} as machine, device, mode, name, cast(date as varchar) as date, seconds,"
         f" {runs} as runs, {rehearsal} as modelled,"
         f" {words}, {numbers} from {SOURCE} where cast(date as varchar) >= ? and seconds > 0"
-        " qualify night = max(night) over (partition by machine, device, mode))",
+        " qualify night = max(night) over (partition by machine, device, mode)"
+        # A GPU may be in several sweeps of one night: its shortest times count, as in a folder.
+        " and row_number() over (partition by machine, device, mode, night, name"
+        " order by seconds) = 1)",
         [files, since],
     )
 
@@ -108,9 +112,10 @@ def _fleet(database: Any, where: str) -> Fleet:
 
 
 def write_lake(fleet: Fleet, out: Path) -> str:
-    """Writes `out`/device=D/date=YYYY-MM-DD/fleet.parquet; returns a line that says what.
+    """Writes `out`/device=D/date=YYYY-MM-DD/fleet-ID.parquet; returns a line that says what.
 
-    The file of an earlier sweep on the same day is replaced. Raises ReportError where a GPU's
+    ID stands for the GPUs' names: the file of an earlier sweep of the same GPUs on the same day is
+    replaced, those of other GPUs stay. Raises ReportError where a GPU's
     result does not say when it was measured, and as parquet.write_lake does.
     """
     for machine, date in zip(fleet.gpus["machine"], fleet.gpus["date"], strict=True):
@@ -127,5 +132,7 @@ def write_lake(fleet: Fleet, out: Path) -> str:
         night=[int(date.replace("-", "")) for date in table["date"]],
         **{name: getattr(fleet, name)[known] for name in MATRICES},
     )
-    parquet.write_lake([("fleet", table)], fleet.modelled, out)
+    names = "\n".join(sorted(fleet.gpus["machine"])).encode("utf-8")
+    of_gpus = f"fleet-{hashlib.sha256(names).hexdigest()[:12]}"
+    parquet.write_lake([(of_gpus, table)], fleet.modelled, out)
     return f"{plural(len(table), 'row')} of {plural(len(fleet.gpus), 'GPU')} below {out}"
