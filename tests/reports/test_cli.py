@@ -58,6 +58,23 @@ def test_charts_are_the_same_bytes_every_time(write, tmp_path):
         assert first == second, name
 
 
+def test_charts_of_an_earlier_file_do_not_stay_among_those_of_this_one(write, tmp_path, capsys):
+    path = write(make_document([bandwidth_row("a/b/n:1", 1e9)], roofs=[]))
+    for folder in ("run-charts", "out"):
+        (tmp_path / folder).mkdir()
+        for name in ("concept-old.png", "notes.txt"):
+            (tmp_path / folder / name).touch()
+    drawn = ["concept-a.png", "concept-a.svg", "notes.txt"]
+    assert main(["render", str(path)]) == 0
+    assert names(tmp_path / "run-charts") == drawn
+    capsys.readouterr()
+    out = tmp_path / "out"
+    assert main(["render", str(path), "--out", str(out)]) == 0
+    assert names(out) == sorted([*drawn, "concept-old.png"])
+    line = f"gpubench-report: {out} also holds charts of other files: concept-old.png\n"
+    assert line in capsys.readouterr().err
+
+
 def test_odd_names_are_drawn_and_stay_in_their_folder(write, tmp_path, capsys):
     rows = [
         bandwidth_row(f"{concept}/k/n:{n}", 1e9) | {"concept": concept}

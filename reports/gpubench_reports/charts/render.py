@@ -38,6 +38,8 @@ from gpubench_reports.results.watched import WatchedRow, series_beside
 _WORKERS = 2
 # More rows than this in one chart cannot be told apart, and take minutes to draw.
 MOST_ROWS = 2000
+# The names of charts: see charts_of.
+_CHART = re.compile(r"(roofline|levels|roofs|warp-[0-9]+|(concept|timeline)-.+)\.(png|svg)")
 # Draws of a result file what it stands for; None when there is nothing to draw.
 Builder = Callable[[ResultFile], Figure | None]
 # What becomes of a chart that was drawn: from its stem and the figure to anything that pickles.
@@ -62,6 +64,15 @@ def render(result: ResultFile, directory: Path) -> list[Path]:
     if not paths:
         raise ReportError(result.path, nothing_to_draw(result))
     return paths
+
+
+def earlier_charts(directory: Path, paths: Sequence[Path]) -> list[Path]:
+    """The charts in `directory` that are none of `paths`: those of a file that was there before."""
+    return sorted(
+        path
+        for path in directory.iterdir()
+        if _CHART.fullmatch(path.name) and path not in paths and path.is_file()
+    )
 
 
 def nothing_to_draw(result: ResultFile) -> str:

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from gpubench_reports.commands.output import PROGRAM, print_paths
+from gpubench_reports.common.plain_text import clean
 
 NAME = "render"
 SUMMARY = "draw all charts of a result file"
@@ -31,6 +32,8 @@ Draws every chart that the file supports, as PNG and SVG, and prints their paths
   timeline-NAME    order and timing of events in one run of selected rows, if RESULT.trace.json
                    (gpubench --trace) of the same run is next to the file
 
+Charts of an earlier file in RESULT-charts are removed; in a folder of --out they are named.
+
 Names and axes come from the file, so a new concept is drawn without any change here.
 Figures of the model device carry the watermark "MODELLED, not measured".
 """
@@ -50,10 +53,19 @@ def run(options: argparse.Namespace) -> None:
     from gpubench_reports.results.reader import read
 
     result = read(options.result)
-    from gpubench_reports.charts.render import default_directory, render
+    from gpubench_reports.charts.render import default_directory, earlier_charts, render
 
-    paths = render(result, options.out or default_directory(options.result))
+    directory = options.out or default_directory(options.result)
+    paths = render(result, directory)
     print_paths(paths)
+    earlier = earlier_charts(directory, paths)
+    if earlier and options.out is None:  # the folder is the file's own
+        for path in earlier:
+            path.unlink(missing_ok=True)
+    elif earlier:
+        names = ", ".join(clean(path.name) for path in earlier)
+        where = clean(str(directory))
+        print(f"{PROGRAM}: {where} also holds charts of other files: {names}", file=sys.stderr)
     if not any(path.stem == "roofline" for path in paths):
         print(
             f"{PROGRAM}: no roofline: no row has both an arithmetic intensity and FLOP/s",
