@@ -43,6 +43,12 @@ def test_every_report_says_that_others_used_the_gpu(write, capsys, words):
     assert SHARED[1:] in said
 
 
+@pytest.mark.parametrize("words", [*REPORTS, ["csv"], ["claims", "--json"]], ids=" ".join)
+def test_every_report_says_what_was_injected_into_the_model(write, capsys, words):
+    said = said_by(write(document(device_kind="model", conditions="hot-gpu")), capsys, words)
+    assert "injected into the model: hot-gpu" in said
+
+
 def test_the_page_begins_with_it(write, tmp_path, capsys):
     path = write(document(interrupted=True, caveats=[SHARED, "<b>"]))
     assert main(["html", str(path)]) == 0

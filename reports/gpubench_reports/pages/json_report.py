@@ -22,7 +22,7 @@ def as_json(result: ResultFile, verdicts: Mapping[str, Verdict]) -> str:
         "device": context.device,
         "modelled": context.modelled,
         "interrupted": context.interrupted,
-        "caveats": context.caveats,
+        "reservations": context.reservations,
         "healthy": state.well,
         "seen": state.sentences,
         "fault": _fault(state.fault) if state.fault else None,

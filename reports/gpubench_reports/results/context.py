@@ -58,6 +58,7 @@ class Context:
     schema_version: int
     concepts: Mapping[str, str]  # the question that each concept asks
     axes: Mapping[str, str]  # what one step of a swept argument is, such as "bytes"
+    conditions: str  # the faults and delays that were injected into a model
     device_state: Mapping[str, Any]  # ecc, pcie_width, ...: docs/result-format.md
     caveats: tuple[str, ...]  # sentences about the device, such as that others used it too
     interrupted: bool  # rows that were to be run are missing
@@ -75,10 +76,15 @@ class Context:
     @property
     def reservations(self) -> list[str]:
         """What a reader must know before anything else: rows are missing, others used the GPU."""
-        if not self.interrupted:
-            return list(self.caveats)
-        count, verb = self.not_run or "some", "was" if self.not_run == 1 else "were"
-        return [f"this run was interrupted: {count} of its rows {verb} not run", *self.caveats]
+        said = []
+        if self.interrupted:
+            count, verb = self.not_run or "some", "was" if self.not_run == 1 else "were"
+            said.append(f"this run was interrupted: {count} of its rows {verb} not run")
+        if self.conditions:
+            said.append(
+                f"conditions (faults, delays) were injected into the model: {self.conditions}"
+            )
+        return [*said, *self.caveats]
 
     @property
     def verb(self) -> str:
@@ -134,6 +140,7 @@ def context_of(check: Checker, context: dict[str, Any]) -> Context:
         schema_version=version,
         concepts=words_of(check, context, "concepts", "context"),
         axes=legacy.AXIS_UNITS if older else words_of(check, context, "axes", "context"),
+        conditions=check.text(context, "conditions", "context", ""),
         device_state=state,
         caveats=tuple(filter(None, texts_of(check, context, "caveats", "context"))),
         interrupted=context.get("interrupted", False) is True,
