@@ -18,7 +18,6 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (REPORTS, os.environ.get
 # Where several processes share them, the longest must not come last.
 LONGEST = (
     "test_submissions",
-    "test_offline",
     "test_concepts",
     "test_audit",
     "test_validate_gpu",

@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 from reports.factory import make_document  # what the reports' own tests draw
 
+pytestmark = pytest.mark.release  # brings the libraries over the network, to build from them
+
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("GPUBENCH_BUILD_DIR", ROOT / "build"))
 
@@ -109,7 +111,6 @@ def test_the_bundle_is_small(bundle: Path) -> None:
     assert size < 32 * 2**20
 
 
-@pytest.mark.release  # compiles Google Benchmark
 def test_what_needs_the_libraries_builds_from_the_bundle(tree: Path) -> None:
     done = isolated(
         tree,

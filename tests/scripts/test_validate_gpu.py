@@ -165,6 +165,7 @@ def test_unit_tests_that_do_not_build_have_failed(tree: Path) -> None:
     assert "unit-tests" not in verdicts(done)
 
 
+@pytest.mark.release  # runs the suite once more
 def test_a_row_that_fails_fails_its_step_only(tree: Path) -> None:
     on_a_gpu(tree)
     (tree / "build/status").write_text("1")
