@@ -106,10 +106,11 @@ void run_empty(Bench& bench, const gpubench::Law& law, const Queue& queue) {
 void empty_row(Bench& bench) {
   const auto launches = bench.arg<double>("launches");
   const By by = by_of(bench);
-  run_empty(bench, launches_over(launches, costs_of(bench.device()).row(by, launches, 0)),
-            [](cudaStream_t s, unsigned n, unsigned* count) {
-              for (unsigned i = 0; i < n; ++i) launch(empty, 1, threads, 0, s, count);
-            });
+  gpubench::Law law = launches_over(launches, costs_of(bench.device()).row(by, launches, 0));
+  if (bench.hot() && launches == 1) law = {};  // runs follow each other, and nobody waits for one
+  run_empty(bench, law, [](cudaStream_t s, unsigned n, unsigned* count) {
+    for (unsigned i = 0; i < n; ++i) launch(empty, 1, threads, 0, s, count);
+  });
   if (launches > 1 || by == By::graph) return;
   const double events = behind_other_work(bench, [](cudaStream_t) {});
   if (events > 0) bench.counter("event_pair_seconds", events);  // in the model it is no time at all

@@ -242,19 +242,23 @@ void Bench::bound(const std::string& label, const std::string& roof) {
   row_.roof = roof;
 }
 
-void Bench::add_cold_sets() {
-  if (settings_.mode != Mode::cold || settings_.profile || set_bytes_ == 0) return;
+double Bench::sets_against_l2() const {
+  if (set_bytes_ == 0) return 1;
   const double l2 = platform_.device().find("l2_bytes").value_or(0);
   // A run touches no more than the set, and perhaps only the useful part of it. When that alone is
   // several times the cache, its own end has washed its beginning out.
-  const auto set_bytes = static_cast<double>(set_bytes_);
-  double touched = set_bytes;
+  auto touched = static_cast<double>(set_bytes_);
   if (work_.useful_bytes > 0) touched = std::min(touched, work_.useful_bytes);
-  const double wanted =
-      std::clamp(std::ceil(rotation_over_l2 * l2 / touched), 1.0, double{most_sets});
+  return std::clamp(std::ceil(rotation_over_l2 * l2 / touched), 1.0, double{most_sets});
+}
+
+void Bench::add_cold_sets() {
+  if (hot() || settings_.profile || set_bytes_ == 0) return;
+  const double wanted = sets_against_l2();
   std::size_t free = 0, total = 0;
   CUDA_CHECK(cudaMemGetInfo(&free, &total));
-  const double fit = 1 + std::floor(most_of_free_memory * static_cast<double>(free) / set_bytes);
+  const double fit = 1 + std::floor(most_of_free_memory * static_cast<double>(free) /
+                                    static_cast<double>(set_bytes_));
   const auto sets = static_cast<std::size_t>(std::min(wanted, fit));
   if (fit < wanted) {
     short_rotation_ = "L2 may remember: memory for " + std::to_string(sets) + " of " +
@@ -270,7 +274,8 @@ void Bench::run(const Body& body) {
   if (ranks_ == nullptr && ProcessGroup::all().count() > 1) {
     skip("runs in one process only: run it without mpirun");
   }
-  row_.law = work_.law;
+  // Laws are of cold runs: one that finds in L2 what the run before left there is faster.
+  if (!hot() || sets_against_l2() == 1) row_.law = work_.law;
   row_.law_tolerance = work_.law_tolerance;
   if (only_describes_) throw Described{};
   row_.measures = work_.measures;

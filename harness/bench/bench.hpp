@@ -177,6 +177,7 @@ class Bench {
   bool modelled() const { return platform_.kind() == DeviceKind::model; }
   // A profiler looks on: nothing is launched that is not the row's own.
   bool profiled() const { return settings_.profile; }
+  bool hot() const { return settings_.mode == Mode::hot; }
   // run() runs nothing and ends the bench function: row() is what it has said of itself.
   void only_describe() { only_describes_ = true; }
 
@@ -341,6 +342,7 @@ class Bench {
   void poison(const OperandMemory& memory);
   void prepare(std::function<void(std::size_t set)> contents);
   void note_compiled(cudaError_t error, const cudaFuncAttributes& attributes, bool required);
+  double sets_against_l2() const;  // as many as it takes for a run to find nothing of its own in L2
   void add_cold_sets();
   void on_host(std::span<std::byte> results);
   void begin_run();

@@ -11,12 +11,17 @@ SECONDS = "--benchmark_min_time=0.02"  # of real time, a row
 
 # A row of each concept, those that have events of their own, and one that caches make faster.
 FUSED = "fusion/chain/by:kernels/dtype:fp32/size:1048576"
+# Their laws count bytes of DRAM, and a launch that is waited for.
+FASTER = (
+    "gemm_batch/gemv/dtype:int4/m:1/n:14336/k:4096",
+    "launch_overhead/empty_row/by:stream/launches:1",
+)
 
 
 @pytest.fixture(scope="module")
 def chosen(daily: list[str]) -> list[str]:
     own_events = [name for name in daily if name.startswith("stream_overlap/p")]
-    return sorted({*first_rows(daily, of="concept"), *own_events, FUSED})
+    return sorted({*first_rows(daily, of="concept"), *own_events, FUSED, *FASTER})
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +39,13 @@ def hot_rows(names: list[str]) -> dict[str, dict]:
 
 def test_every_concept_runs_hot(hot: dict[str, dict]) -> None:
     assert len({row["concept"] for row in hot.values()}) >= 20
+
+
+def test_a_law_of_cold_runs_judges_no_hot_ones(hot: dict[str, dict]) -> None:
+    with_law = {n: r for n, r in hot.items() if "law_ratio" in r}
+    assert with_law and not with_law.keys() & {*FASTER, FUSED}
+    high = {n: r["law_ratio"] for n, r in with_law.items() if r["law_ratio"] > 1 + r["law_tolerance"]}
+    assert not high
 
 
 @pytest.mark.release
