@@ -20,7 +20,7 @@ from .course import Lab, LabError, all_labs, find, read_toml
 from .device import CUDA, MODEL, device_for, is_model
 from .grade import fresh_seed, grade
 from .outputs import require_output, written
-from .report import Report, Submission
+from .report import Report, Submission, one_line, plain
 from .running import require_taken
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -139,7 +139,7 @@ def command_export(options: argparse.Namespace) -> int:
     handout.require_checkout(ROOT)
     if others := handout.left_out(ROOT):
         more = f" and {len(others) - 1} more" if len(others) > 1 else ""
-        text = show.plain(f"not handed out as it is here, but as at HEAD: {others[0]}{more}")
+        text = plain(f"not handed out as it is here, but as at HEAD: {others[0]}{more}")
         print(f"scripts/lab: {text}", file=sys.stderr)
     if options.students:
         count = handout.export_students(ROOT, options.students)
@@ -186,7 +186,7 @@ def command_class(options: argparse.Namespace) -> int:
             table.writerow(row)
             file.flush()
             worth = show.points(row["total"]) if "total" in row else row["remark"]
-            unheard = unheard or print_line(f"{show.one_line(name)}: {show.one_line(worth)}")
+            unheard = unheard or print_line(f"{one_line(name)}: {one_line(worth)}")
     if unheard is not None:
         raise unheard
     return 1 if ungraded else 0

@@ -11,6 +11,20 @@ from .course import Lab
 _MOST_LINES, _MOST_CHARACTERS = 12, 400  # a message may hold a word of any size
 
 
+def plain(text: str) -> str:
+    """Without what a terminal, or whoever shows the text, would obey."""
+    return "".join(
+        c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape", "replace").decode()
+        for c in text
+    )
+
+
+def one_line(text: str) -> str:
+    """The same without its ends of lines and tabs: a name that a student chose may hold any
+    character."""
+    return plain(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def short(line: str) -> str:
     return line if len(line) <= _MOST_CHARACTERS else f"{line[:_MOST_CHARACTERS]}..."
 
@@ -34,8 +48,8 @@ class Part:
 
     @property
     def told(self) -> list[str]:
-        """The lines as they are shown, each of a size to read: a solution chooses its names."""
-        return [short(line) for line in self.lines]
+        """The lines as they are shown, each one line of a size to read: a student chooses names."""
+        return [short(one_line(line)) for line in self.lines]
 
     @property
     def is_full(self) -> bool:

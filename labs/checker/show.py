@@ -7,7 +7,7 @@ from typing import Any
 
 from .course import PARTS
 from .device import is_model
-from .report import Part, Report, short
+from .report import Part, Report, one_line, short
 
 
 def as_text(report: Report, known_predictions: bool = False) -> str:
@@ -27,7 +27,7 @@ def as_text(report: Report, known_predictions: bool = False) -> str:
         if part.name == "predictions" and known_predictions and not report.waits_for_predictions:
             lines.append("    as before: --predictions shows them again")
         else:
-            lines += [f"    {plain(line)}" for line in part.told]
+            lines += [f"    {line}" for line in part.told]
     lines += ["", f"{'total':<12} {points(report.points):>5} of 100"]
     if report.isolation:
         lines.append(f"run {report.isolation}")
@@ -41,27 +41,14 @@ def worth(part: Part) -> str:
     return "right" if part.is_full else "no points for the code yet"
 
 
-def plain(text: str) -> str:
-    """Without what a terminal, or whoever shows the text, would obey."""
-    return "".join(
-        c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape", "replace").decode()
-        for c in text
-    )
-
-
 # The characters that start a formula, the tab and the carriage return that some spreadsheets skip,
 # and what a Japanese or Chinese one takes as well: fullwidth and small forms.
 STARTS_FORMULA = tuple("=+-@\t\r" + "\uff1d\uff0b\uff0d\uff20" + "\ufe66\ufe62\ufe63\ufe6b")
 
 
-def one_line(text: str) -> str:
-    """The same without its ends of lines and tabs: a folder's name may hold any character."""
-    return plain(text).replace("\n", "\\n").replace("\t", "\\t")
-
-
 def cell(text: str) -> str:
-    """As a cell that no spreadsheet takes for a formula."""
-    return plain(f"'{text}" if text.startswith(STARTS_FORMULA) else text)
+    """As a cell of one line that no spreadsheet takes for a formula."""
+    return one_line(f"'{text}" if text.startswith(STARTS_FORMULA) else text)
 
 
 def points(value: float) -> str:
@@ -83,7 +70,7 @@ def as_gradescope(report: Report) -> dict[str, Any]:
                 "score": round(part.points, 2),
                 "max_score": part.of,
                 "status": "passed" if part.is_full else "failed",
-                "output": plain("\n".join(part.told)),
+                "output": "\n".join(part.told),
             }
             for part in report.parts
         ],

@@ -6,10 +6,10 @@ import time
 from pathlib import Path
 
 import pytest
-from checker import counters, grade, policy, source
+from checker import counters, grade, policy, show, source
 from checker.build import Program
 from checker.policy import MOST_SOURCE_BYTES
-from checker.report import Part, Submission, excerpt
+from checker.report import Part, Report, Submission, excerpt
 
 from .conftest import LABS
 
@@ -93,6 +93,22 @@ def predicted(folder: Path, answers: str) -> list[str]:
     part = Part("predictions", 20)
     grade.grade_predictions(LABS[0], Submission(folder, folder / "answers.toml"), part)
     return part.lines
+
+
+def test_no_name_that_a_student_chose_makes_lines_of_its_own(tmp_path: Path) -> None:
+    """They would be read as the checker's, or as further rows of a table."""
+    forged = "x\\n\\ntotal  100 of 100\\n=cmd\\t"
+    answers = tmp_path / "answers.toml"
+    answers.write_text(f'"{forged}" = 1\n')
+    report = Report(LABS[0], "model:h200-sxm", 7, [Part("predictions", 20)])
+    grade.grade_predictions(LABS[0], Submission(tmp_path, answers), report.parts[0])
+    told = report.parts[0].told
+    assert told[0].startswith(f"no question is called {forged}: ")
+    assert all(f"    {line}" in show.as_text(report).split("\n") for line in told)
+    assert show.as_gradescope(report)["tests"][0]["output"].split("\n") == told
+    assert show.as_summary("a\nb", report)["student"] == "a\\nb"
+    assert show.as_summary("ada", report)["remark"] == told[0]
+    assert show.as_ungraded("ada", "01", "a\nb")["remark"] == "not graded: a\\nb"
 
 
 def test_answers_to_no_question_have_an_end(tmp_path: Path) -> None:
