@@ -7,7 +7,6 @@ import csv
 import io
 import json
 import os
-import stat
 import sys
 import time
 from collections.abc import Callable
@@ -19,15 +18,12 @@ from .build import prepare
 from .course import Lab, LabError, all_labs, find, read_toml
 from .device import CUDA, MODEL, device_for, is_model
 from .grade import fresh_seed, grade
+from .handed_in import entries, submission_in, why_ungraded
 from .outputs import require_output, written
 from .report import Report, Submission, one_line, plain
 from .running import require_taken
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def submission_in(folder: Path) -> Submission:
-    return Submission(folder / "solution.cuh", folder / "answers.toml")
 
 
 def seed_of(options: argparse.Namespace) -> int:
@@ -168,12 +164,7 @@ def command_class(options: argparse.Namespace) -> int:
     require_output(options.csv, options.folder, ROOT / "labs")
     device = device_of(lab, options)
     prepare(lab, options.build)
-    # Whatever is no plain file was handed in as a folder, and gets a row.
-    students = sorted(
-        path for path in options.folder.iterdir() if not stat.S_ISREG(path.lstat().st_mode)
-    )
-    if not students:
-        raise LabError(f"{options.folder}: no folder in it; expected one per student")
+    students = entries(options.folder)
     ungraded = 0
     unheard: OSError | None = None  # whoever listened has gone: the table is made all the same
     with written(options.csv) as file:
@@ -205,11 +196,9 @@ def graded_student(
     lab: Lab, folder: Path, name: str, device: str, options: argparse.Namespace
 ) -> dict[str, Any]:
     """A row of the table. Whatever is wrong with one student's files, the others have theirs."""
-    if folder.is_symlink():
-        return show.as_ungraded(name, lab.folder.name, "a link, and no folder of its own")
-    if not folder.is_dir():
-        return show.as_ungraded(name, lab.folder.name, "not a folder")
     try:
+        if why := why_ungraded(folder):
+            return show.as_ungraded(name, lab.folder.name, why)
         report = grade(
             lab, submission_in(folder), options.build, device=device, seed=seed_of(options)
         )

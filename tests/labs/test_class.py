@@ -55,6 +55,19 @@ def folder_instead(folder: Path) -> None:
     (folder / "solution.cuh").mkdir()
 
 
+def renamed(name: str, to: str) -> Callable[[Path], None]:
+    def rename(folder: Path) -> None:
+        (folder / to).parent.mkdir(exist_ok=True)
+        (folder / name).rename(folder / to)
+
+    return rename
+
+
+def one_deeper(folder: Path) -> None:
+    for name in ("solution.cuh", "answers.toml"):
+        renamed(name, f"lab\n01/{name}")(folder)
+
+
 # Files that nobody should hand in, and words of what is said of them.
 BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
     "answers_not_toml": (replaced("answers.toml", b"bytes = = 3\n"), "predictions"),
@@ -77,31 +90,55 @@ BROKEN: dict[str, tuple[Callable[[Path], None], str]] = {
     "solution_with_zeros": (replaced("solution.cuh", b"int a\0b;\n"), "control character"),
     "=cmd|calc!A1": (replaced("solution.cuh", b"asm"), "inline assembly"),
 }
+# Not where they are looked for: no points, and not 0 points.
+MISPLACED: dict[str, tuple[Callable[[Path], None], str]] = {
+    "one_deeper": (
+        one_deeper,
+        r"no solution.cuh and no answers.toml in the folder itself, but lab\n01/solution.cuh",
+    ),
+    "solution_in_capitals": (
+        renamed("solution.cuh", "Solution.cuh"),
+        "no solution.cuh in the folder itself, but Solution.cuh",
+    ),
+    "answers_in_capitals": (
+        renamed("answers.toml", "Answers.TOML"),
+        "no answers.toml in the folder itself, but Answers.TOML",
+    ),
+    "answers_missing": (
+        lambda folder: (folder / "answers.toml").unlink(),
+        "no answers.toml in the folder",
+    ),
+}
+NOTHING = "no solution.cuh and no answers.toml in the folder"
 
 
 def test_a_class_is_graded_to_its_end(prepared: object, tmp_path: Path) -> None:
     submit(tmp_path / "class" / "ada")
     submit(tmp_path / "class" / "zoe", LAB.folder / "solution.cuh")
-    for name, (spoil, _) in BROKEN.items():
+    for name, (spoil, _) in (BROKEN | MISPLACED).items():
         spoil(submit(tmp_path / "class" / name))
     (tmp_path / "class" / "mallory").symlink_to(LAB.folder / "reference")
     (tmp_path / "class" / os.fsdecode(b"b\xffb")).mkdir()
     (tmp_path / "class" / "loop").symlink_to("loop")
     os.mkfifo(tmp_path / "class" / "pipe")
     (tmp_path / "class" / "a\nb").mkdir()
-    (tmp_path / "class" / "read me first").touch()
+    (tmp_path / "class" / "bob.zip").touch()
+    (tmp_path / "class" / ".DS_Store").touch()
     done = cli("class", LAB.number, str(tmp_path / "class"), "--csv", str(tmp_path / "class.csv"))
-    assert done.returncode == 1, done.stderr  # mallory has no grade, nor has what is not a folder
+    assert done.returncode == 1, done.stderr  # not all of them have a grade
     assert done.stderr == ""
     rows = {row["student"]: row for row in csv.DictReader((tmp_path / "class.csv").open())}
-    assert len(rows) == len(BROKEN) + 7
+    assert len(rows) == len(BROKEN) + len(MISPLACED) + 8
     assert rows["ada"]["total"] == "100.0"
     assert rows["zoe"]["total"] == "20.0"
-    for name in ("mallory", "loop", "pipe"):
-        assert (rows[name]["total"], rows[name]["remark"][:10]) == ("", "not graded"), name
+    ungraded = {name: words for name, (_, words) in MISPLACED.items()}
+    ungraded |= {"a\\nb": NOTHING, "b\N{REPLACEMENT CHARACTER}b": NOTHING}
+    ungraded |= {"loop": "a link, and no folder of its own"}
+    ungraded |= {"mallory": ungraded["loop"], "pipe": "not a folder", "bob.zip": "not a folder"}
+    for name, words in ungraded.items():
+        assert (rows[name]["total"], rows[name]["remark"]) == ("", f"not graded: {words}"), name
     assert len(done.stdout.splitlines()) == len(rows)
-    assert "a\\nb: 0" in done.stdout.splitlines()
-    assert float(rows["b\N{REPLACEMENT CHARACTER}b"]["total"]) == 0
+    assert f"a\\nb: not graded: {NOTHING}" in done.stdout.splitlines()
     for name, (_, words) in BROKEN.items():
         row = rows.get(name) or rows[f"'{name}"]
         assert float(row["total"]) in ((0.0,) if words == "predictions" else (20.0,)), name

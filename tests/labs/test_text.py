@@ -124,6 +124,12 @@ def test_answers_are_short(tmp_path: Path) -> None:
     assert "answers.toml: larger than 16 KiB" in lines
 
 
+def test_answers_that_are_not_there_are_named(tmp_path: Path) -> None:
+    part = Part("predictions", 20)
+    grade.grade_predictions(LABS[0], Submission(tmp_path, tmp_path / "answers.toml"), part)
+    assert part.lines[0] == "answers.toml: No such file or directory"
+
+
 def test_a_number_of_too_many_digits_is_named(tmp_path: Path) -> None:
     assert "answers.toml: a number of too many digits" in predicted(tmp_path, f"of = {'9' * 5000}")
 
