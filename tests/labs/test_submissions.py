@@ -15,9 +15,10 @@ from checker.report import Report, Submission
 from checker.sandbox import Limits
 
 from .conftest import BUILD, LABS
-from .wrong import Wrong, edited, wrong_submissions
+from .wrong import Wrong, edited, right_submissions, wrong_submissions
 
 DEVICE = "model:h200-sxm"
+RIGHT = [(lab, name, text) for lab in LABS for name, text in right_submissions(lab).items()]
 WRONG = [wrong for lab in LABS for wrong in wrong_submissions(lab)]
 
 
@@ -119,6 +120,28 @@ def test_a_wrong_answer_fails_for_its_reason(
         assert "not compiled: " in said or "not run: " in said
     elif wrong.where != "correct":
         assert report.part("correctness").is_right, "it is refused before the part it is about"
+
+
+@pytest.mark.parametrize(
+    ("lab", "text"),
+    [
+        pytest.param(
+            lab,
+            text,
+            id=f"{lab.number}-{name}",
+            marks=pytest.mark.release if (lab, name, text) != RIGHT[0] else (),
+        )
+        for lab, name, text in RIGHT
+    ],
+)
+def test_who_solves_it_otherwise_loses_nothing_by_it(
+    lab: Lab, text: str, prepared: list[Lab], tmp_path: Path
+) -> None:
+    solution = tmp_path / "solution.cuh"
+    solution.write_text(text)
+    report = graded(lab, solution)
+    for part in ("correctness", "counters"):
+        assert report.part(part).is_full, report.part(part).lines
 
 
 def test_style_is_warned_of_and_costs_nothing(prepared: list[Lab], tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
-"""Wrong, lazy and cheating submissions: edits of a reference (labs/NN-name/reference/wrong.toml).
+"""Wrong, lazy and cheating submissions, and others that are right: edits of a reference
+(labs/NN-name/reference/wrong.toml and, where there is one, right.toml).
 
-An entry has `about`, `expect` and, applied in this order:
+An entry has `about`, in wrong.toml `expect` and, applied in this order:
 
 kernel  what follows is about this kernel alone; otherwise about the whole file
 edits   [old, new] each; every old must stand there exactly once
@@ -57,6 +58,15 @@ def edited(reference: str, raw: dict[str, Any], name: str) -> str:
             new = once(body, raw["from"], "\0", name).split("\0")[0] + new.lstrip()
         text = text[:head] + new + "}\n"
     return before + text + after
+
+
+def right_submissions(lab: Lab) -> dict[str, str]:
+    """Their texts, by name."""
+    path = lab.folder / "reference" / "right.toml"
+    found = read_toml(path) if path.exists() else {}
+    assert all(raw["about"] and "expect" not in raw for raw in found.values()), path
+    reference = lab.reference.read_text()
+    return {name: edited(reference, raw, f"{lab.number}/{name}") for name, raw in found.items()}
 
 
 def wrong_submissions(lab: Lab) -> list[Wrong]:
