@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from .box import Box
+from .budget import Budget
 from .course import Lab, LabError, MachineError
 from .guarded import UnguardedError, guarded
 from .policy import ForbiddenError
@@ -154,8 +155,8 @@ def _guard(lab: Lab, assembly: Path, unit: Path, compiler: str) -> dict[str, lis
         raise ForbiddenError(f"has more than {MOST_ASSEMBLY_BYTES >> 20} MiB of machine code")
     try:
         text = assembly.read_text(encoding="utf-8", errors="surrogateescape")
-        most = lab.limits.get("frame_bytes", math.inf)
-        text, numbers = guarded(text, only_fma=lab.only_fma, most_frame_bytes=most)
+        budget = Budget(lab.limits.get("frame_bytes", math.inf), lab.shared_bytes)
+        text, numbers = guarded(text, only_fma=lab.only_fma, budget=budget)
     except UnguardedError as error:
         raise ForbiddenError(*error.args) from None
     if not _assemble(text, unit, compiler):

@@ -56,6 +56,7 @@ class Lab:
     difficulty: str
     points: dict[str, int]
     limits: dict[str, float]
+    shared_bytes: dict[str, int]  # the most per block, by kernel, where a lab is about that
     requires: tuple[dict[str, Any], ...]
     timeline: Kinds | None  # for the profile of a skeleton that is right, and only slow
     predictions: tuple[Prediction, ...]
@@ -114,6 +115,7 @@ def load(folder: Path) -> Lab:
             difficulty=raw["difficulty"],
             points={part: int(raw["points"][part]) for part in PARTS},
             limits={k: float(v) for k, v in raw.get("limits", {}).items()},
+            shared_bytes={k: int(v) for k, v in raw.get("shared_bytes", {}).items()},
             requires=tuple(raw.get("require", ())),
             timeline=read_kinds(raw["timeline"]) if "timeline" in raw else None,
             predictions=tuple(read_prediction(one) for one in raw["predict"]),
@@ -128,6 +130,10 @@ def load(folder: Path) -> Lab:
         raise LabError(f"{path}: the points of {', '.join(PARTS)} must add up to 100")
     if lab.difficulty not in DIFFICULTIES or lab.minutes < 1:
         raise LabError(f"{path}: needs minutes above 0 and a difficulty: {', '.join(DIFFICULTIES)}")
+    if others := lab.shared_bytes.keys() - lab.kernels:
+        raise LabError(
+            f"{path}: [shared_bytes] has {', '.join(sorted(others))}, which is no kernel"
+        )
     unknown = set(lab.limits) - LIMITS
     if unknown:
         raise LabError(f"{path}: [limits] has no {', '.join(sorted(unknown))}")

@@ -58,27 +58,3 @@ def stack_bytes(lines: list[str]) -> int:
         elif name == ".cfi_endproc":
             total, depth = total + depth, 0
     return total
-
-
-def calling_itself(lines: list[str]) -> str:
-    """The name of a function that calls itself, perhaps by way of others; "" if none does."""
-    calls: dict[str, set[str]] = {}
-    name = own = ""
-    for line in lines:
-        if found := re.match(r"([\w.$]+):", line):
-            name = found[1]
-        elif line.strip() == ".cfi_startproc":
-            own = name
-            calls[own] = set()
-        elif found := re.fullmatch(r"\s*(?:call|jmp)q?\s+([\w.$]+)(?:@PLT)?", line):
-            calls.setdefault(own, set()).add(found[1])
-    for start in calls:
-        reached: set[str] = set()
-        ahead = {start}
-        while ahead:
-            of_next = calls.get(ahead.pop(), set()) - reached
-            reached |= of_next
-            ahead |= of_next
-        if start in reached:
-            return start
-    return ""

@@ -11,12 +11,12 @@ access that is not counted, and keeps nothing from one call to the next.
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass, field
 
+from .budget import Budget
 from .constants import ALIAS, data_after_labels
-from .frames import ENTER, LEAVE, calling_itself, clear, stack_bytes, taken
+from .frames import ENTER, LEAVE, clear, taken
 from .instructions import (
     OF_OPERATORS,
     Memory,
@@ -99,12 +99,10 @@ def survey(text: str) -> Unit:
 
 
 class Rewriter:
-    def __init__(
-        self, unit: Unit, *, only_fma: bool = False, most_frame_bytes: float = math.inf
-    ) -> None:
+    def __init__(self, unit: Unit, *, only_fma: bool, budget: Budget) -> None:
         self._unit = unit
         self._only_fma = only_fma
-        self._most_frame_bytes = most_frame_bytes
+        self._budget = budget
         self._state = _State()
         self._out: list[str] = []
         self._faults: dict[str, None] = {}
@@ -124,13 +122,7 @@ class Rewriter:
             self._ahead = lines[at : at + MOST_AHEAD]
             self._line(line)
         self._mark_variables("end")
-        if (kept := stack_bytes(lines)) > self._most_frame_bytes:
-            self._fault(
-                f"keeps {kept} bytes per thread on its stack; at most {self._most_frame_bytes} are"
-                " allowed"
-            )
-        if self._most_frame_bytes < math.inf and (caller := calling_itself(lines)):
-            self._fault(f"{caller}: calls itself: its stack would grow with the data")
+        self._faults |= dict.fromkeys(self._budget.faults(lines))
         if self._faults:
             raise UnguardedError(*self._faults)
         return "\n".join(self._out) + "\n"
@@ -384,12 +376,11 @@ class Rewriter:
 
 
 def guarded(
-    text: str, *, only_fma: bool = False, most_frame_bytes: float = math.inf
+    text: str, *, only_fma: bool = False, budget: Budget | None = None
 ) -> tuple[str, dict[str, list[str]]]:
     """The same unit, guarded, and the numbers that it hands over, by symbol. UnguardedError.
 
     `only_fma`: it may compute with floating-point numbers by calls alone, which the model counts.
-    `most_frame_bytes`: of all its functions' frames.
     """
-    rewriter = Rewriter(survey(text), only_fma=only_fma, most_frame_bytes=most_frame_bytes)
+    rewriter = Rewriter(survey(text), only_fma=only_fma, budget=budget or Budget())
     return rewriter.rewrite(text), rewriter.numbers

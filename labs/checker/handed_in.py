@@ -19,8 +19,8 @@ def submission_in(folder: Path) -> Submission:
 
 
 def entries(folder: Path) -> list[Path]:
-    """One per student, by name. What is no folder gets a row as well, which says so; but not what
-    file managers leave, such as .DS_Store."""
+    """One per student, by name. A file gets a row as well, which says so; but not what file managers
+    leave, such as .DS_Store."""
     found = sorted(folder.iterdir())
     files = {path for path in found if stat.S_ISREG(path.lstat().st_mode)}
     if len(files) == len(found):
@@ -39,7 +39,7 @@ def why_ungraded(folder: Path) -> str:
     if instead:
         first = one_line(str(instead[0].relative_to(folder)))
         return f"no {' and no '.join(missing)} in the folder itself, but {first}"
-    # With its answers alone, a submission has the points for them; without, it has none for anything.
+    # Answers alone have their points; without them, nothing is looked at.
     if "answers.toml" in missing:
         return f"no {' and no '.join(missing)} in the folder"
     return ""

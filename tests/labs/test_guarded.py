@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
+from checker.budget import Budget, Functions
 from checker.frames import PATTERN
 from checker.guarded import UnguardedError, guarded
 from checker.instructions import access_of, no_flags_live, operands_of, whole_register
@@ -109,15 +111,79 @@ def test_a_large_frame_is_cleared_in_a_loop() -> None:
     assert "popq\t%rdi\n\t" + PATTERN_STORE + "-8(%rsp)\n\tsubq\t$4096, %rsp" in text
 
 
+def other(name: str, *lines: str) -> str:
+    """A function as the compiler writes it, with labels of its own between name and beginning."""
+    body = "".join(f"\t{line}\n" for line in lines)
+    return (
+        f"\t.type\t{name}, @function\n{name}:\n.LVL0:\n.LFB7:\n\t.cfi_startproc\n{body}\tret\n"
+        f"\t.cfi_endproc\n\t.size\t{name}, .-{name}\n"
+    )
+
+
 def test_a_stack_that_has_a_bound_does_not_grow_by_recursion() -> None:
     """A frame counts once, however often its function calls itself."""
-    other = "\t.type\tg, @function\ng:\n\t.cfi_startproc\n\tcall\t{}\n\tret\n\t.cfi_endproc\n"
-    for called, own in (("g", "f"), ("f", ""), ("g", "g")):
-        text = function(f"call\t{called}") + other.format(own or "f")
+    budget = Budget(frame_bytes=1536)
+    for called, own in (("g", "f"), ("f", "f"), ("g", "g")):
+        text = function(f"call\t{called}") + other("g", f"call\t{own}")
         guarded(text)
         with pytest.raises(UnguardedError, match="calls itself"):
-            guarded(text, most_frame_bytes=1536)
-    guarded(function("call\tg") + other.format("sqrtf"), most_frame_bytes=1536)
+            guarded(text, budget=budget)
+    guarded(function("call\tg") + other("g", "call\tsqrtf"), budget=budget)
+
+
+def test_a_unit_of_many_calls_is_read_in_a_moment() -> None:
+    """Each function calls all those after it."""
+    names = [f"f{n}" for n in range(1000)]
+    text = [other(f, *(f"call\t{g}" for g in names[n + 1 : n + 40])) for n, f in enumerate(names)]
+    began = time.process_time()
+    functions = Functions("".join(text).splitlines())
+    assert functions.calling_itself() == ""
+    assert functions.reached_from("f0") == set(names)
+    assert time.process_time() - began < 2
+
+
+def shared(name: str, size: int) -> str:
+    return (
+        f'\t.section\t.tbss,"awT",@nobits\n\t.type\t{name}, @object\n\t.size\t{name}, {size}\n'
+        f"{name}:\n\t.zero\t{size}\n\t.text\n"
+    )
+
+
+def handed_over(kernel: str, function: str) -> str:
+    handle = f"_ZN3lab{len(kernel)}{kernel}E"
+    return (
+        f'\t.section\t.data.rel.ro,"aw"\n\t.type\t{handle}, @object\n\t.size\t{handle}, 8\n'
+        f"{handle}:\n\t.quad\t{function}\n\t.text\n"
+    )
+
+
+def test_a_block_has_48_kib_of_static_shared_memory() -> None:
+    """Of all functions that a kernel reaches, and not of those that another one does."""
+    load = "movl\t%fs:{}@tpoff(,%rax,4), %eax"
+    kernels = function("call\tg", load.format("a")) + other("g", load.format("b"), "call\th")
+    kernels += other("h") + other("k", load.format("c"))
+    kernels += handed_over("first", "f") + handed_over("second", "k")
+    rest = shared("a", 40_000) + shared("c", 40_000)
+    guarded(kernels + rest + shared("b", 9152))
+    with pytest.raises(UnguardedError, match="first: takes 49156 bytes of shared memory"):
+        guarded(kernels + rest + shared("b", 9156))
+    with pytest.raises(UnguardedError, match="takes 50000 bytes of static shared memory"):
+        guarded(function(load.format("a")) + shared("a", 50_000))
+
+
+def test_what_a_lab_is_about_has_less_shared_memory() -> None:
+    """The memory that a kernel was launched with, or as much static memory: not both."""
+    budget = Budget(shared_bytes={"first": 4096})
+    load, ask = (
+        "movl\t%fs:a@tpoff(,%rax,4), %eax",
+        "call\t_ZN8gpubench5model21dynamic_shared_memoryEv@PLT",
+    )
+    handle = handed_over("first", "f")
+    guarded(function(load) + handle + shared("a", 4096), budget=budget)
+    guarded(function(ask) + handle, budget=budget)
+    for lines, size in (((load,), 4100), ((load, ask), 4)):
+        with pytest.raises(UnguardedError, match="first: takes 4100 bytes"):
+            guarded(function(*lines) + handle + shared("a", size), budget=budget)
 
 
 CONSTANTS = (
