@@ -54,7 +54,9 @@ GPU_BENCHMARK(lab, correct)
     ->Args({32, 32, 32})
     ->Args({33, 31, 47})
     ->Args({1, 127, 64})
-    ->Args({65, 1, 100});
+    ->Args({65, 1, 100})
+    // More than registers and shared memory of a block hold of a and b.
+    ->Args({3, 5, 1500});
 
 // A shape that nobody knows beforehand: it comes from the seed.
 void fresh(Bench& bench) {

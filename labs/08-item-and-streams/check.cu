@@ -134,7 +134,7 @@ void check(Bench& bench, std::size_t n) {
 }
 
 void correct(Bench& bench) { check(bench, static_cast<std::size_t>(bench.arg("n"))); }
-GPU_BENCHMARK(lab, correct)->Axis("part", {"train"})->ArgName("n")->Arg(1)->Arg(2)->Arg(7);
+GPU_BENCHMARK(lab, correct)->Axis("part", {"train"})->ArgName("n")->Arg(1)->Arg(2)->Arg(100);
 GPU_BENCHMARK(lab, correct)
     ->Axis("part", {"pipeline"})
     ->ArgName("n")

@@ -88,6 +88,10 @@ GPU_BENCHMARK(lab, correct)
     ->Args({3, 256})
     ->Args({5, 1000});
 
+// Longer than what registers and shared memory of a block hold.
+void lengthy(Bench& bench) { check(bench, 1, 80000, 1); }
+GPU_BENCHMARK(lab, lengthy);
+
 // Numbers so far apart that only the largest counts.
 void large(Bench& bench) { check(bench, 8, 300, 1 << 14); }
 GPU_BENCHMARK(lab, large);

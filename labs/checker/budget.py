@@ -93,8 +93,8 @@ class Functions:
 @dataclass(frozen=True)
 class Budget:
     frame_bytes: float = math.inf  # of all functions' frames together
-    # Per block, by kernel. The checker launches such a kernel with so much, which it may use instead
-    # of static memory, and not as well.
+    # Per block, by kernel. The checker launches such a kernel with so much, which it may use
+    # instead of static memory, and not as well.
     shared_bytes: Mapping[str, int] = field(default_factory=dict)
 
     def faults(self, lines: list[str]) -> Iterator[str]:

@@ -19,8 +19,8 @@ def submission_in(folder: Path) -> Submission:
 
 
 def entries(folder: Path) -> list[Path]:
-    """One per student, by name. A file gets a row as well, which says so; but not what file managers
-    leave, such as .DS_Store."""
+    """One per student, by name. A file gets a row as well, which says so; but not what
+    a file manager leaves, such as .DS_Store."""
     found = sorted(folder.iterdir())
     files = {path for path in found if stat.S_ISREG(path.lstat().st_mode)}
     if len(files) == len(found):
