@@ -13,13 +13,6 @@ from .report import Part, excerpt
 from .running import explained
 
 _MOST_LINES = 120  # five accesses with their views
-# What is said of a counter that several labs require for the same reason.
-WHY = {
-    "fma_share": "this share of the multiply-adds is counted: the model counts fmaf(a, b, c), and "
-    "no operators. Write a * b + c as fmaf(a, b, c)",
-    "atomic_bytes": "a thread changes so many bytes by atomics, and this lab needs none. On one "
-    "word they queue, which the model does not see",
-}
 
 
 def view_of(text: str, access: dict[str, Any]) -> list[str]:
@@ -61,7 +54,7 @@ def grade_counters(
     for row in looked_at:
         faults += excessive(lab, row, rows[row])
     for wanted in lab.requires:
-        faults += unmet(wanted, rows)
+        faults += wanted.unmet(rows)
     if faults:
         part.lines += excerpt(faults, _MOST_LINES)
         return
@@ -103,19 +96,4 @@ def excessive(lab: Lab, name: str, row: dict[str, Any]) -> list[str]:
             continue
         what = "words that a thread loads" if unit == "words" else f"{unit}, over the fewest,"
         faults.append(f"{name}: the {what} are {found:.3g} in all warps; {most:g} is the limit")
-    return faults
-
-
-def unmet(wanted: dict[str, Any], rows: dict[str, dict[str, Any]]) -> list[str]:
-    """A [[require]] of the lab: a counter of some rows, at least or at most so much."""
-    faults = []
-    for name, row in rows.items():
-        if not re.search(wanted["row"], name):
-            continue
-        value = row.get(wanted["key"])
-        low, high = wanted.get("min", -math.inf), wanted.get("max", math.inf)
-        if value is None or not low <= value <= high:
-            shown = "unknown" if value is None else f"{value:.3g}"
-            why = wanted["why"] if "why" in wanted else WHY[wanted["key"]]
-            faults.append(f"{name}: {wanted['key']} is {shown}: {why}")
     return faults

@@ -5,14 +5,20 @@ from __future__ import annotations
 import hashlib
 import math
 import tomllib
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from .requirement import Requirement, known, read_requirement, value_of
 from .timeline import Kinds
 
 DIFFICULTIES = ("easy", "medium", "hard")
 LIMITS = {"global_excess", "shared_excess", "loads_a_lane", "frame_bytes"}
+KEYS = {
+    *("title", "question", "concept", "kernels", "minutes", "difficulty", "points", "limits"),
+    *("shared_bytes", "require", "timeline", "predict", "only_fma", "host_code", "devices", "gpus"),
+}
 PARTS = ("predictions", "correctness", "counters", "time")
 
 
@@ -57,7 +63,7 @@ class Lab:
     points: dict[str, int]
     limits: dict[str, float]
     shared_bytes: dict[str, int]  # the most per block, by kernel, where a lab is about that
-    requires: tuple[dict[str, Any], ...]
+    requires: tuple[Requirement, ...]
     timeline: Kinds | None  # for the profile of a skeleton that is right, and only slow
     predictions: tuple[Prediction, ...]
     only_fma: bool  # a solution may compute with no operators on floating-point numbers
@@ -101,43 +107,69 @@ def read_kinds(raw: dict[str, list[str]]) -> Kinds:
     return Kinds(**{wall: tuple(names) for wall, names in raw.items()})
 
 
+def read_numbers(raw: dict[str, Any], name: str, known_keys: Collection[str]) -> dict[str, float]:
+    """A table of positive numbers. ValueError."""
+    table = value_of(raw, name, dict, {})
+    try:
+        known(table, set(known_keys))
+        numbers: dict[str, float] = {key: value_of(table, key, float) for key in table}
+        if low := [key for key, value in numbers.items() if not value > 0]:
+            raise ValueError(f"{low[0]} must be above 0")
+    except ValueError as error:
+        raise ValueError(f"[{name}] {error}") from None
+    return numbers
+
+
+def read_points(raw: dict[str, Any]) -> dict[str, int]:
+    """ValueError."""
+    table = value_of(raw, "points", dict)
+    known(table, set(PARTS))
+    points: dict[str, int] = {part: value_of(table, part, int) for part in PARTS}
+    if sum(points.values()) != 100 or min(points.values()) < 0:
+        raise ValueError(f"the points of {', '.join(PARTS)} must add up to 100, each at least 0")
+    return points
+
+
+def read_lab(folder: Path, raw: dict[str, Any]) -> Lab:
+    """ValueError, TypeError."""
+    known(raw, KEYS)
+    kernels = tuple(value_of(raw, "kernels", list))
+    lab = Lab(
+        folder=folder,
+        title=value_of(raw, "title", str),
+        question=value_of(raw, "question", str),
+        concept=value_of(raw, "concept", str),
+        kernels=kernels,
+        minutes=value_of(raw, "minutes", int),
+        difficulty=value_of(raw, "difficulty", str),
+        points=read_points(raw),
+        limits=read_numbers(raw, "limits", LIMITS),
+        shared_bytes={
+            kernel: int(most) for kernel, most in read_numbers(raw, "shared_bytes", kernels).items()
+        },
+        requires=tuple(read_requirement(one) for one in value_of(raw, "require", list, [])),
+        timeline=read_kinds(raw["timeline"]) if "timeline" in raw else None,
+        predictions=tuple(read_prediction(one) for one in value_of(raw, "predict", list)),
+        only_fma=value_of(raw, "only_fma", bool, False),
+        host_code=tuple(value_of(raw, "host_code", list, [])),
+        devices=tuple(value_of(raw, "devices", list, ["h200-sxm", "h100-sxm", "a100-80-sxm"])),
+        gpus=value_of(raw, "gpus", int, 1),
+    )
+    if lab.difficulty not in DIFFICULTIES or lab.minutes < 1:
+        raise ValueError(f"needs minutes above 0 and a difficulty: {', '.join(DIFFICULTIES)}")
+    ids = [prediction.id for prediction in lab.predictions]
+    if twice := sorted({name for name in ids if ids.count(name) > 1}):
+        raise ValueError(f"[[predict]] has two questions of the id {twice[0]}")
+    return lab
+
+
 def load(folder: Path) -> Lab:
     path = folder / "lab.toml"
     raw = read_toml(path)
     try:
-        lab = Lab(
-            folder=folder,
-            title=raw["title"],
-            question=raw["question"],
-            concept=raw["concept"],
-            kernels=tuple(raw["kernels"]),
-            minutes=int(raw["minutes"]),
-            difficulty=raw["difficulty"],
-            points={part: int(raw["points"][part]) for part in PARTS},
-            limits={k: float(v) for k, v in raw.get("limits", {}).items()},
-            shared_bytes={k: int(v) for k, v in raw.get("shared_bytes", {}).items()},
-            requires=tuple(raw.get("require", ())),
-            timeline=read_kinds(raw["timeline"]) if "timeline" in raw else None,
-            predictions=tuple(read_prediction(one) for one in raw["predict"]),
-            only_fma=bool(raw.get("only_fma", False)),
-            host_code=tuple(raw.get("host_code", ())),
-            devices=tuple(raw.get("devices", ("h200-sxm", "h100-sxm", "a100-80-sxm"))),
-            gpus=int(raw.get("gpus", 1)),
-        )
-    except (KeyError, TypeError, ValueError) as error:
+        return read_lab(folder, raw)
+    except (TypeError, ValueError) as error:
         raise LabError(f"{path}: {error}") from None
-    if sum(lab.points.values()) != 100:
-        raise LabError(f"{path}: the points of {', '.join(PARTS)} must add up to 100")
-    if lab.difficulty not in DIFFICULTIES or lab.minutes < 1:
-        raise LabError(f"{path}: needs minutes above 0 and a difficulty: {', '.join(DIFFICULTIES)}")
-    if others := lab.shared_bytes.keys() - lab.kernels:
-        raise LabError(
-            f"{path}: [shared_bytes] has {', '.join(sorted(others))}, which is no kernel"
-        )
-    unknown = set(lab.limits) - LIMITS
-    if unknown:
-        raise LabError(f"{path}: [limits] has no {', '.join(sorted(unknown))}")
-    return lab
 
 
 def all_labs(root: Path) -> list[Lab]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from . import box, policy
 from .build import CompileError, Look, Program, compile_solution, prepare
-from .counters import grade_counters, unmet
+from .counters import grade_counters
 from .course import Lab, LabError, MachineError, Prediction, is_right, seals
 from .device import CUDA, MODEL, is_model
 from .report import Part, Report, Submission, excerpt
@@ -79,6 +79,7 @@ def grade(
             measured = run_on_gpu(lab, build, submission, here, device, seed, correctness, limits)
         if not correctness.is_right:
             return report
+        require_rows(lab, report.rows)
         grade_counted(lab, program, here, model, report)
         if measured and lab.reference.exists():
             reference = run_reference(lab, build, here, device, seed, CUDA)
@@ -87,6 +88,14 @@ def grade(
         else:
             grade_modelled_time(lab, program, build, here, model, report)
     return report
+
+
+def require_rows(lab: Lab, rows: dict[str, dict[str, Any]]) -> None:
+    """LabError where the lab requires something of rows that it does not have."""
+    for one in lab.requires:
+        if not one.rows_in(rows):
+            where = lab.folder / "lab.toml"
+            raise LabError(f"{where}: [[require]] row = {one.row.pattern!r}: there is no such row")
 
 
 def grade_counted(lab: Lab, program: Program, here: Path, model: str, report: Report) -> None:
@@ -104,9 +113,7 @@ def grade_modelled_time(
 ) -> None:
     """Points; and where the time of a step goes now, if that is faster than what was handed out."""
     part, worst = report.part("time"), no_marks_ratios(lab, model)
-    uncounted = [
-        fault for one in lab.requires if one.get("timed") for fault in unmet(one, report.rows)
-    ]
+    uncounted = [fault for one in lab.requires if one.timed for fault in one.unmet(report.rows)]
     if uncounted:
         part.lines += ["no points: this time is not that of the work:", *uncounted]
         return
