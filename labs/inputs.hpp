@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "harness/bench/bench.hpp"
@@ -45,18 +46,19 @@ class Ranges {
   std::size_t next_;
 };
 
-// `size()` words on the device, which are values(i).
+// `size()` elements on the device, which are values(i).
 template <class Values>
 class Input {
  public:
+  using Element = std::decay_t<std::invoke_result_t<const Values&, std::size_t>>;
   Input(gpubench::Bench& bench, std::size_t n, const Values& values)
-      : memory_(bench.input<float>(n, values)), values_(values) {}
-  float* data() const { return memory_.data(); }
+      : memory_(bench.input<Element>(n, values)), values_(values) {}
+  Element* data() const { return memory_.data(); }
   std::size_t size() const { return memory_.size(); }
   Values values() const { return values_; }
 
  private:
-  gpubench::Operand<float> memory_;
+  gpubench::Operand<Element> memory_;
   Values values_;
 };
 

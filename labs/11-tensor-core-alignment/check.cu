@@ -67,14 +67,16 @@ void multiply_ragged(Bench& bench, const Shape& shape) {
 void multiply_padded(Bench& bench, const Shape& shape) {
   const auto [m, n, k] = shape;
   const unsigned stride = padded_row(k);
-  const Generator<element> of_a{1}, of_b{2};
+  const auto of_a = bench.input<element>(1).values(), of_b = bench.input<element>(1).values();
   const auto padded = [&, k = k](const Generator<element>& values, unsigned rows) {
-    return bench.input<element>(std::size_t{tiles(rows)} * lab::side * stride,
-                                Padded<Generator<element>>{values, rows, k, stride});
+    return lab::Input(bench, std::size_t{tiles(rows)} * lab::side * stride,
+                      Padded<Generator<element>>{values, rows, k, stride});
   };
   const auto a = padded(of_a, m), b = padded(of_b, n);
   const auto d = bench.output<float>(std::size_t{m} * n);
   bench.verify(d, Expected{of_a, of_b, n, k}, tolerance(k));
+  lab::expect_untouched(bench, a);
+  lab::expect_untouched(bench, b);
   multiply(bench, shape, [&, m = m, n = n](auto s) {
     gpubench::launch(lab::multiply_padded, dim3(tiles(n), tiles(m)), lab::threads, 0, s, a.data(),
                      b.data(), d.data(), m, n, stride);
