@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -312,7 +313,13 @@ def with_command(words: list[str]) -> list[str]:
     return [*words[:at], "check", *words[at:]]
 
 
+def stop(*_: object) -> None:
+    """What an autograder or `timeout` asks for: with what is open closed, and nothing left."""
+    raise SystemExit(128 + signal.SIGTERM)
+
+
 def main() -> int:
+    signal.signal(signal.SIGTERM, stop)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # not what is closed
             stream.reconfigure(errors="replace")  # a name need not be UTF-8

@@ -7,6 +7,7 @@ no network, and leaves no process behind.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import resource
 import selectors
@@ -22,6 +23,8 @@ from .box import Box, boxed
 # Who has had less than this share of a processor when its time is up may be given more: a busy
 # machine is not a loop without an end.
 _LEAST_SHARE = 1 / 3
+_LIBC = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 @dataclass(frozen=True)
@@ -142,8 +145,13 @@ def run(
 ) -> Ended:
     """`command` in `directory`, and of the environment only what `keep` names."""
     limits = limits or Limits()
+    own = os.getpid()
 
     def limit_child() -> None:
+        # Nobody limits its memory once this process is gone, so it ends as well; so does its box.
+        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != own:
+            os.kill(os.getpid(), signal.SIGKILL)
         cpu = int(limits.seconds * (os.cpu_count() or 1)) + 1
         resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu))
         resource.setrlimit(resource.RLIMIT_FSIZE, (limits.file_bytes, limits.file_bytes))

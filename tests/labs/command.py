@@ -27,11 +27,11 @@ def cli(*words: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     )
 
 
-def started(*words: str, out: int = subprocess.PIPE) -> subprocess.Popen[str]:
+def started(*words: str, out: int = subprocess.PIPE, **environment: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         command_of(*words),
         cwd=ROOT,
-        env=ENVIRONMENT,
+        env=ENVIRONMENT | environment,
         stdin=subprocess.DEVNULL,
         stdout=out,
         stderr=subprocess.PIPE,

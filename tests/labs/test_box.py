@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -90,3 +93,31 @@ def test_a_program_that_is_also_named_as_readable_runs(kind: str, tmp_path: Path
     here.mkdir()
     ended = run([str(program)], here, Limits(seconds=20), box=Box((program,), (here,)))
     assert (ended.stdout, ended.stderr) == ("ran\n", "")
+
+
+ALIVE = """
+import sys
+from pathlib import Path
+from checker.box import Box
+from checker.sandbox import run
+from checker import box
+here = Path(sys.argv[1])
+box.kind = lambda: sys.argv[2]
+run(["sh", "-c", "while sleep 0.1; do date > alive; done"], here, box=Box((), (here,)))
+"""
+
+
+def test_nothing_is_left_of_it_when_its_checker_is_killed(kind: str, tmp_path: Path) -> None:
+    words = [sys.executable, "-c", ALIVE, str(tmp_path), kind]
+    alive = tmp_path / "alive"
+    with subprocess.Popen(words, env={**os.environ, "PYTHONPATH": str(ROOT / "labs")}) as checker:
+        until = time.monotonic() + 60
+        while not alive.exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        was_alive = alive.exists()
+        checker.kill()
+    assert was_alive
+    time.sleep(0.3)
+    alive.unlink(missing_ok=True)
+    time.sleep(0.5)
+    assert not alive.exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -246,6 +247,25 @@ def test_a_class_that_is_killed_keeps_the_table_before_and_what_was_graded(
     assert table.read_text() == "of yesterday\n"
     (part,) = tmp_path.glob("table.csv.part-*")
     assert [row["student"] for row in csv.DictReader(part.open())] == ["ada"]
+
+
+def test_a_class_that_is_asked_to_stop_leaves_nothing_but_the_part(
+    prepared: object, tmp_path: Path
+) -> None:
+    folder, room = class_of(tmp_path, "ada"), tmp_path / "room"
+    submit(folder / "zoe")
+    room.mkdir()
+    words = ("class", LAB.number, str(folder), "--csv", str(tmp_path / "table.csv"))
+    with started(*words, TMPDIR=str(room)) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline().startswith("ada: ")
+        while not list(room.glob("gpubench-lab-*")):
+            time.sleep(0.02)
+        child.terminate()
+        errors = child.communicate(timeout=60)[1]
+    assert (child.returncode, errors) == (143, "")
+    assert list(room.iterdir()) == []
+    assert len(list(tmp_path.glob("table.csv.part-*"))) == 1
 
 
 def test_a_finished_table_replaces_the_one_before(tmp_path: Path) -> None:
