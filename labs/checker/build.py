@@ -128,13 +128,12 @@ def _compiled(
         raise CompileError(f"the compiler {done.why}")
     if wrote_too_much(done):
         raise CompileError(f"its machine code takes more than {limits.file_bytes >> 20} MiB")
+    messages = plain_messages(done.stderr.replace(f"{lab.folder}/", ""), solution)
     if done.returncode != 0:
-        raise CompileError("\n".join(plain_messages(done.stderr, solution)))
+        raise CompileError("\n".join(messages))
     # A parameter that a solution has no use for is the skeleton's doing.
     return tuple(
-        line
-        for line in plain_messages(done.stderr, solution)
-        if " warning" in line and "[-Wunused-parameter]" not in line
+        line for line in messages if " warning" in line and "[-Wunused-parameter]" not in line
     )
 
 

@@ -46,6 +46,8 @@ BUILTIN_BYTES = 12  # of each of them
 LOST_IN_CALLS = ("%rsi", "%rdi", "%r8", "%r9", "%r10", "%r11")
 IMPLICIT = ("", "%rax", "%rcx", "%rdx", "%rsp")
 MOST_AHEAD = 12  # lines
+ALIGNED = ("cfi_def_cfa_register", "cfi_def_cfa", "cfi_escape")  # a frame at an aligned address
+ONLY_THE_RUN_KNOWS = "memory on the stack of a size or an alignment that only the run knows"
 
 KEPT = {
     *("file", "loc", "ident", "size", "align", "p2align", "text"),
@@ -184,6 +186,9 @@ class Rewriter:
             self._section(".bss")
             return
         alias = ALIAS.fullmatch(f".{name}\t{rest}")
+        if name in ALIGNED:
+            self._fault(ONLY_THE_RUN_KNOWS)
+            return
         if name not in KEPT and not (alias and alias[1] in self._unit.data_after):
             self._fault(f"has the compiler write .{name}, which no solution needs")
             return
@@ -295,7 +300,7 @@ class Rewriter:
                 "a * b + c as fmaf(a, b, c)"
             )
         if self._moves_stack(mnemonic, operands):
-            self._fault("memory on the stack of a size or an alignment that only the run knows")
+            self._fault(ONLY_THE_RUN_KNOWS)
         memory = [found for operand in operands if (found := memory_of(operand)) is not None]
         if len(memory) > 1:
             self._fault(f"an instruction that the checker does not know: {text.expandtabs(1)}")

@@ -129,7 +129,15 @@ def _of_tokens(tokens: list[Token]) -> Iterator[str]:
         elif kind == "word" and token in WORDS:
             yield f"{token}: {WORDS[token]} has no place in a solution"
         elif kind == "word" and RESERVED.fullmatch(token) and not CUDAS.fullmatch(token):
-            yield f"{token}: a name that the compiler keeps for itself has no place in a solution"
+            yield (
+                f"{token}: not among the names of CUDA that the labs know; other names with an "
+                "underscore in front or two within are the compiler's"
+            )
+        elif token == "extern" and tokens[i + 1 : i + 2] == [("word", "__shared__")]:
+            yield (
+                "extern __shared__: the labs have dynamic_shared() for that, of "
+                '#include "dynamic_shared.hpp"'
+            )
         elif token == "[" and [t for _, t in tokens[i : i + 2]] == ["[", "["]:
             names = [t for k, t in tokens[i + 2 : i + 8] if k == "word" or t in ":]"]
             if not names or names[0] not in ATTRIBUTES or names[1:2] != ["]"]:

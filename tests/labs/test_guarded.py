@@ -65,6 +65,7 @@ def guards_in(text: str) -> int:
         ".set\tf,.LC1",
         ".type\tg, @gnu_indirect_function",
         ".cfi_def_cfa_offset\t1000000",
+        ".cfi_def_cfa_register 6",
     ],
 )
 def test_what_no_kernel_needs_is_refused(line: str) -> None:

@@ -51,6 +51,22 @@ def test_a_comment_has_no_digraphs() -> None:
     assert source.faults_of(text + "%:define b\n", "solution.cuh")
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("extern __shared__ float tile[];", 'dynamic_shared() for that, of #include "dynamic_'),
+        (
+            "__constant__ float of[4];",
+            "__constant__: not among the names of CUDA that the labs know",
+        ),
+        ("int i = __popcll(3);", "__popcll: not among the names of CUDA that the labs know"),
+    ],
+)
+def test_what_of_cuda_the_labs_lack_is_called_that(text: str, said: str) -> None:
+    (fault,) = source.faults_of(f"{text}\n", "solution.cuh")
+    assert said in fault
+
+
 def test_an_attribute_ends_where_it_is_read() -> None:
     for text in ("[[maybe_unused,\ngnu::constructor]]", "[[maybe_unused((((((((,gnu::x]]"):
         assert source.faults_of(text, "solution.cuh")
