@@ -92,7 +92,7 @@ class Functions:
 
 @dataclass(frozen=True)
 class Budget:
-    frame_bytes: float = math.inf  # of all functions' frames together
+    frame_bytes: float = math.inf  # all functions' frames together
     # Per block, by kernel. The checker launches such a kernel with so much, which it may use
     # instead of static memory, and not as well.
     shared_bytes: Mapping[str, int] = field(default_factory=dict)

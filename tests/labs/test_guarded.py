@@ -159,7 +159,7 @@ def handed_over(kernel: str, function: str) -> str:
 
 
 def test_a_block_has_48_kib_of_static_shared_memory() -> None:
-    """Of all functions that a kernel reaches, and not of those that another one does."""
+    """All functions that a kernel reaches count, and not those that another one does."""
     load = "movl\t%fs:{}@tpoff(,%rax,4), %eax"
     kernels = function("call\tg", load.format("a")) + other("g", load.format("b"), "call\th")
     kernels += other("h") + other("k", load.format("c"))
