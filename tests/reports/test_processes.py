@@ -43,6 +43,41 @@ def test_without_a_thread_a_pool_is_an_error_and_no_wait_for_ever():
     assert line.startswith("program: internal error at ")
 
 
+# Three workers, of which one has nothing to do, interrupted as a terminal does it: all at once.
+INTERRUPTED = """
+import os, signal, sys, time
+from gpubench_reports.common.console import run_guarded
+from gpubench_reports.common.processes import process_pool
+
+def wait(seconds):
+    time.sleep(seconds)
+
+def call():
+    os.setpgid(0, 0)
+    with process_pool(3) as pool:
+        works = [pool.submit(wait, seconds) for seconds in (0, 0, 0, 60, 60)]
+        for work in works[:3]:
+            work.result()
+        os.killpg(0, signal.SIGINT)
+        return [work.result() for work in works]
+
+sys.exit(run_guarded("program", call))
+"""
+
+
+def test_an_interrupted_pool_ends_at_once_without_a_trace():
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.returncode == 130
+    assert done.stderr in ("", "program: interrupted\n")
+
+
 def test_a_pool_answers_in_order():
     with process_pool(2) as pool:
         assert list(pool.map(abs, [-1, 2, -3])) == [1, 2, 3]

@@ -4,7 +4,8 @@ import contextlib
 import math
 import multiprocessing
 import os
-from collections.abc import Iterator
+import signal
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -57,14 +58,36 @@ def _text(path: Path) -> str:
 
 
 @contextlib.contextmanager
-def process_pool(workers: int, **options: Any) -> Iterator[ProcessPoolExecutor]:
-    """A pool of which no process is left. Where no thread can be started to lead them, Python
-    would wait for its processes for ever."""
+def process_pool(
+    workers: int,
+    initializer: Callable[..., None] | None = None,
+    initargs: tuple[Any, ...] = (),
+    **options: Any,
+) -> Iterator[ProcessPoolExecutor]:
+    """A pool of which no process is left, also if it is interrupted: an interrupt is for who leads
+    them. Where no thread can be started to do so, Python would wait for its processes for ever."""
     before = multiprocessing.active_children()
     try:
-        with ProcessPoolExecutor(workers, **options) as pool:
-            yield pool
+        with ProcessPoolExecutor(
+            workers, initializer=_be_led, initargs=(initializer, initargs), **options
+        ) as pool:
+            try:
+                yield pool
+            except BaseException:
+                _kill_children_but(before)  # nobody waits for what they have begun
+                raise
     finally:
-        for child in multiprocessing.active_children():
-            if child not in before:
-                child.kill()
+        _kill_children_but(before)
+
+
+def _be_led(initializer: Callable[..., None] | None, initargs: tuple[Any, ...]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if initializer is not None:
+        initializer(*initargs)
+
+
+def _kill_children_but(before: list[multiprocessing.process.BaseProcess]) -> None:
+    for child in multiprocessing.active_children():
+        if child not in before:
+            child.kill()
