@@ -5,7 +5,8 @@
 //           step from 1 to the next number: 2.1e-3 in bf16, 2.6e-4 in fp16 and tf32, 3.6e-2 in fp8.
 //           Sums add their own error: in fp32 it is small, in fp16 (`fp16_acc16`) it exceeds that
 //           of the operands and grows as sqrt(k). Outliers ruin int8; floating-point types do not
-//           mind. `emulated` builds an accurate product from several cheap ones.
+//           mind. `emulated` builds an accurate product from several cheap ones. `tcgen05` is a
+//           kernel of the suite's own, which loses what the library loses with the same scales.
 // Units     n [elements]: D[n][n] = sum of A[n][n] * B[n][n], uniform in [-1, 1). One in 1024
 //           of `outliers` is 32 times larger. relative_error is ||D - D64|| / ||D64||
 //           (Frobenius), of elements spread over D; error_law is what theory says. `emulated`
@@ -20,6 +21,7 @@
 #include "harness/bench/bench.hpp"
 #include "harness/bench/precision/emulated_row.hpp"
 #include "harness/bench/precision/library_row.hpp"
+#include "harness/bench/precision/tcgen05_row.hpp"
 
 namespace {
 
@@ -99,6 +101,24 @@ GPU_BENCHMARK_AS(precision, inputs, gemm)
     ->ArgName("n [elements]")
     ->In(Suite::full)
     ->Arg(8192);
+
+// --- the same by a kernel of the suite's own ---
+
+void tcgen05(Bench& bench) {
+  return bench.axis("dtype") == "mxfp8"
+             ? tcgen05_row<GemmType::mxfp8, Mxfp8>(bench, contents_of(bench))
+             : tcgen05_row<GemmType::nvfp4, Nvfp4>(bench, contents_of(bench));
+}
+GPU_BENCHMARK(precision, tcgen05)
+    ->Axis("dtype", {"mxfp8", "nvfp4"})
+    ->Axis("contents", {"uniform"})
+    ->ArgName("n [elements]", {256, 16384, 256})
+    ->In(Suite::full)
+    ->Each({2048, 4096})
+    ->Rest(Suite::full)
+    ->Axis("dtype", {"mxfp8", "nvfp4"})
+    ->Axis("contents", {"outliers"})
+    ->Arg(2048);
 
 // --- many bits from products of few ---
 

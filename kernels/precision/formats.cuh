@@ -57,8 +57,19 @@ struct Mxfp8 {
     for (double reach = largest_e4m3 * 0x1p-32; reach < largest; reach *= 2) ++found;
     return found;
   }
+  __host__ __device__ __nv_fp8_e4m3 element(std::size_t i, int scaled_by) const {
+    return static_cast<__nv_fp8_e4m3>(ldexp(values(i), -scaled_by));
+  }
   __host__ __device__ __nv_fp8_e4m3 operator()(std::size_t i) const {
-    return static_cast<__nv_fp8_e4m3>(ldexp(values(i), -exponent(i / together)));
+    return element(i, exponent(i / together));
+  }
+  // What the format makes of a block's values.
+  void held(std::size_t block, double (&to)[together]) const {
+    const int scaled_by = exponent(block);
+    for (unsigned i = 0; i < together; ++i) {
+      const __nv_fp8_e4m3 kept = element(block * together + i, scaled_by);
+      to[i] = ldexp(static_cast<double>(static_cast<float>(kept)), scaled_by);
+    }
   }
   __host__ __device__ std::uint8_t scale(std::size_t block) const {
     return static_cast<std::uint8_t>(exponent(block) - smallest);
@@ -72,6 +83,10 @@ __host__ __device__ inline unsigned fp4_of(double x) {
   const unsigned magnitude =
       (m > 0.25) + (m >= 0.75) + (m > 1.25) + (m >= 1.75) + (m > 2.5) + (m >= 3.5) + (m > 5);
   return magnitude | (x < 0 ? 8u : 0u);
+}
+inline double value_of_fp4(unsigned bits) {
+  constexpr double magnitudes[] = {0, 0.5, 1, 1.5, 2, 3, 4, largest_e2m1};
+  return (bits & 8) != 0 ? -magnitudes[bits & 7] : magnitudes[bits & 7];
 }
 
 // nvfp4: the largest of a block of 16 becomes 6, as far as its scale, an e4m3, tells; a scale of
@@ -87,14 +102,23 @@ struct Nvfp4 {
     const double largest = largest_of(values, block * together, together);
     return static_cast<__nv_fp8_e4m3>(largest / largest_e2m1 / matrix_scale());
   }
+  __host__ __device__ double whole_scale(std::size_t block) const {
+    return matrix_scale() * static_cast<double>(static_cast<float>(block_scale(block)));
+  }
   // Two elements.
   __host__ __device__ std::uint8_t operator()(std::size_t pair) const {
     const std::size_t i = 2 * pair;
-    const double scale =
-        matrix_scale() * static_cast<double>(static_cast<float>(block_scale(i / together)));
+    const double scale = whole_scale(i / together);
     if (scale == 0) return 0;
     return static_cast<std::uint8_t>(fp4_of(values(i) / scale) | fp4_of(values(i + 1) / scale)
                                                                      << 4);
+  }
+  void held(std::size_t block, double (&to)[together]) const {
+    const double scale = whole_scale(block);
+    for (unsigned i = 0; i < together; ++i) {
+      const double value = values(block * together + i);
+      to[i] = scale == 0 ? 0 : value_of_fp4(fp4_of(value / scale)) * scale;
+    }
   }
   __host__ __device__ std::uint8_t scale(std::size_t block) const { return block_scale(block).__x; }
   double unscale() const { return matrix_scale(); }

@@ -9,6 +9,7 @@
 #include "harness/bench/bench.hpp"
 #include "harness/bench/block_scales.hpp"
 #include "harness/bench/observed_peak.hpp"
+#include "harness/bench/scaled_tcgen05.hpp"
 #include "harness/bench/tcgen05.hpp"
 #include "harness/bench/wgmma.hpp"
 #include "harness/platform/gemm.hpp"
@@ -124,9 +125,8 @@ void tcgen05_pair_row(Bench& bench) {
 template <class Type>
 void needs_scaled_tcgen05(const Bench& bench) {
   if (const std::string why = gpubench::why_no_tcgen05(); !why.empty()) bench.skip(why);
-  if (std::is_same_v<Type, Nvfp4> && bench.device().compute_capability() == std::pair(10, 3)) {
-    bench.skip("the rate of compute capability 10.3 is that of products of 96 along k, not of 64");
-  }
+  const std::string why_not = gpubench::why_not_the_rate(std::is_same_v<Type, Nvfp4>);
+  if (!why_not.empty()) bench.skip(why_not);
 }
 
 template <class Type>

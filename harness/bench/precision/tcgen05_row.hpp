@@ -1,0 +1,157 @@
+// A multiplication of a type with block scales by a kernel of the suite's own.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/bench/bench.hpp"
+#include "harness/bench/precision/library_row.hpp"
+#include "harness/bench/scaled_tcgen05.hpp"
+#include "harness/cuda/tensor_map.hpp"
+#include "kernels/common/tiles.cuh"
+#include "kernels/precision/tcgen05.cuh"
+
+namespace precision {
+
+// What a format makes of element i of a matrix. It keeps the last block of each row that it was
+// asked for, since a block's scale takes all its elements.
+template <class Format>
+class Held {
+ public:
+  explicit Held(const Format& format) : format_(format) {}
+
+  double operator()(std::size_t i) const {
+    const std::size_t block = i / Format::together, row = i / format_.values.k;
+    Block& kept = (*kept_)[row % kept_->size()];
+    if (kept.number != block) {
+      kept.number = block;
+      format_.held(block, kept.values);
+    }
+    return kept.values[i % Format::together];
+  }
+
+ private:
+  struct Block {
+    std::optional<std::size_t> number;
+    double values[Format::together];
+  };
+  Format format_;
+  std::shared_ptr<std::vector<Block>> kept_ =
+      std::make_shared<std::vector<Block>>(tcgen05_parts::block_n);
+};
+
+// What the kernel takes beside the matrices.
+template <class Format>
+struct Tcgen05Product {
+  std::size_t m, n, k;
+  float unscale;
+
+  // `blocks`: at most.
+  void queue(cudaStream_t s, const void* a, const void* b, const std::uint8_t* scales_a,
+             const std::uint8_t* scales_b, float* d, unsigned blocks) const {
+    using namespace tcgen05_parts;
+    // The engine's elements are of two bytes.
+    const std::size_t row = k * Step<Format>::bits / 16;
+    const auto tiles = static_cast<unsigned>(m / block_m * (n / block_n));
+    // As many blocks as that takes, no more.
+    const unsigned of_a_block = (tiles + blocks - 1) / blocks;
+    gpubench::launch(tcgen05<Format>, (tiles + of_a_block - 1) / of_a_block, threads,
+                     Pipeline<Format>::bytes, s, gpubench::tensor_map(a, m, row, row, block_m),
+                     gpubench::tensor_map(b, n, row, row, block_n), scales_a, scales_b, d, unscale,
+                     static_cast<unsigned>(m), static_cast<unsigned>(n), static_cast<unsigned>(k));
+  }
+};
+
+// The Tensor Cores' rate, or what L2 has for the tiles and their scales, after a kernel's start.
+template <class Format>
+Law law_of_tcgen05(const Bench& bench, const GemmShape& shape) {
+  using namespace tcgen05_parts;
+  const auto sms = bench.device().find("sm_count"),
+             floor = bench.device().find("kernel_floor_seconds");
+  if (!sms || !floor) return {};
+  const double share = tiles::useful_share(static_cast<double>(shape.m),
+                                           static_cast<double>(shape.n), block_m, block_n, *sms);
+  constexpr double flops = 2.0 * block_m * block_n * Step<Format>::k;
+  const Law law = [=, roof = gemm_roof(shape.type, bench.device())](const Roofs& roofs) {
+    // SMs that have no tile left take nothing from L2.
+    return std::min(share * roofs.at(roof), flops / Step<Format>::bytes * roofs.at("l2"));
+  };
+  return gpubench::law_after_start(law, shape.flops(), *floor);
+}
+
+// The error against fp64 of elements that are spread over the first tile that has been written.
+template <class Format>
+double error_of_tile(std::size_t n, const float* d, const Values& of_a, const Values& of_b) {
+  using namespace tcgen05_parts;
+  constexpr std::size_t down = 4, across = 8;
+  const ProductSample sample{n, block_m / down, block_n / across};
+  std::vector<float> row(n);
+  const auto read_row = [&](std::size_t number) {
+    CUDA_CHECK(cudaMemcpy(row.data(), d + number * n, n * sizeof(float), cudaMemcpyDeviceToHost));
+  };
+  for (std::size_t first_row = 0; first_row < n; first_row += block_m) {
+    read_row(first_row);
+    for (std::size_t column = 0; column < n; column += block_n) {
+      if (gpubench::is_poison(row[column])) continue;
+      std::vector<double> got;
+      for (std::size_t r = 0; r < sample.rows; ++r) {
+        read_row(first_row + r * down);
+        for (std::size_t c = 0; c < sample.columns; ++c) got.push_back(row[column + c * across]);
+      }
+      return relative_error(
+          sample, got, [&](std::size_t i) { return of_a((first_row + i / n * down) * n + i % n); },
+          [&](std::size_t i) { return of_b((column + i / n * across) * n + i % n); });
+    }
+  }
+  return NAN;
+}
+
+template <GemmType type, class Format>
+void tcgen05_row(Bench& bench, Contents contents) {
+  using namespace tcgen05_parts;
+  if (const auto why = gpubench::why_no_tcgen05(); !why.empty()) bench.skip(why);
+  const std::string why_not = gpubench::why_not_the_rate(type == GemmType::nvfp4);
+  if (!why_not.empty()) bench.skip(why_not);
+  const auto n = bench.arg<std::size_t>("n");
+  const Matrix<Format> of_a{{{contents, 1, n}}, n, type}, of_b{{{contents, 2, n}}, n, type};
+  const GemmShape shape = shape_of(type, n, n, n);
+  const auto a = bench.input<typename Matrix<Format>::Element>(of_a.elements(), of_a.fill);
+  const auto b = bench.input<typename Matrix<Format>::Element>(of_b.elements(), of_b.fill);
+  const auto scales_a = bench.input<std::uint8_t>(of_a.scales(), of_a.scale_values());
+  const auto scales_b = bench.input<std::uint8_t>(of_b.scales(), of_b.scale_values());
+  const auto d = bench.output<float>(n * n);
+  bench.compiled(tcgen05<Format>, false);
+  bench.check([=](bool only_written) {
+    if (!only_written) gpubench::require_written(d.data(), d.size());
+    return gpubench::check_written_tiles(shape, d.data(), Held<Format>(of_a.fill),
+                                         Held<Format>(of_b.fill), block_m, block_n);
+  });
+  const auto step = static_cast<double>(gemm_step(type, bench.device().compute_capability()));
+  const Loss loss = library_loss(type, contents, static_cast<double>(n), step);
+  const ErrorOfRow error(bench, loss, [=, &bench] {
+    const Values &values_a = of_a.fill.values, &values_b = of_b.fill.values;
+    if (bench.modelled()) return error_of_tile<Format>(n, d.data(), values_a, values_b);
+    const ProductSample sample = ProductSample::of(n, 64);
+    return relative_error(sample, gpubench::sampled(sample, d.data()),
+                          spread(of_a, sample.rows).fill.values,
+                          spread(of_b, sample.columns).fill.values);
+  });
+  // As gemm_ladder's rungs: the law has all phases of a tile overlap.
+  bench.work(
+      {.flops = shape.flops(), .law = law_of_tcgen05<Format>(bench, shape), .law_tolerance = 0.5});
+  const auto unscale = static_cast<float>(of_a.fill.unscale() * of_b.fill.unscale());
+  const Tcgen05Product<Format> product{n, n, n, unscale};
+  bench.run([&](cudaStream_t s) {
+    product.queue(s, a.data(), b.data(), scales_a.data(), scales_b.data(), d.data(),
+                  gpubench::sm_count());
+  });
+  error.note_error();
+}
+
+}  // namespace precision
