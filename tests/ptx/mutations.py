@@ -12,6 +12,7 @@ from .cluster_mutations import CLUSTERS
 from .multimem_mutations import MULTIMEM
 from .mutation import MMA, NOTHING, Mutation, of
 from .pair_mutations import PAIRS
+from .scaled_product_mutations import SCALED_PRODUCTS
 
 BAR = r"bar\.sync\s+0;"
 
@@ -351,4 +352,4 @@ MUTATIONS: list[Mutation] = (
     BARRIERS + INDICES + ASYNCHRONOUS + MATRICES + WARPGROUPS + TENSOR_MEMORY + CALLS
 )
 MUTATIONS += CLUSTERS + MULTIMEM + BLOCK_SCALES + SCALED_TENSOR_MEMORY + PAIRS + SCALED_PAIRS
-MUTATIONS += ATTENTION
+MUTATIONS += ATTENTION + SCALED_PRODUCTS
