@@ -246,6 +246,8 @@ gpubench::Law law_of(const Bench& bench, const Setting& setting, Loop<T>& loop, 
              narrow = device.find("gemm_unaligned_efficiency"),
              launch = device.find(setting.graph ? "launch_graph_seconds" : "launch_stream_seconds"),
              latency = device.find("dram_latency_cycles"), clock = device.find("sm_clock_hz");
+  // It is of cold runs, and nobody counts what L2 keeps of buffers that are the step's own.
+  if (bench.hot()) return {};
   // How near small products in fp32 come to their roof, nobody has said.
   if (!best || !narrow || !launch || !latency || !clock || setting.type == GemmType::fp32)
     return {};
