@@ -6,7 +6,8 @@
 //           Sums add their own error: in fp32 it is small, in fp16 (`fp16_acc16`) it exceeds that
 //           of the operands and grows as sqrt(k). Outliers ruin int8; floating-point types do not
 //           mind. `emulated` builds an accurate product from several cheap ones. `tcgen05` is a
-//           kernel of the suite's own, which loses what the library loses with the same scales.
+//           kernel of the suite's own, which loses what the library loses with the same scales;
+//           in `tcgen05_pair` two SMs multiply a tile together, and each loads half of B for it.
 // Units     n [elements]: D[n][n] = sum of A[n][n] * B[n][n], uniform in [-1, 1). One in 1024
 //           of `outliers` is 32 times larger. relative_error is ||D - D64|| / ||D64||
 //           (Frobenius), of elements spread over D; error_law is what theory says. `emulated`
@@ -104,21 +105,20 @@ GPU_BENCHMARK_AS(precision, inputs, gemm)
 
 // --- the same by a kernel of the suite's own ---
 
-void tcgen05(Bench& bench) {
+template <unsigned blocks>
+void by_tcgen05(Bench& bench) {
   return bench.axis("dtype") == "mxfp8"
-             ? tcgen05_row<GemmType::mxfp8, Mxfp8>(bench, contents_of(bench))
-             : tcgen05_row<GemmType::nvfp4, Nvfp4>(bench, contents_of(bench));
+             ? tcgen05_row<GemmType::mxfp8, Mxfp8, blocks>(bench, contents_of(bench))
+             : tcgen05_row<GemmType::nvfp4, Nvfp4, blocks>(bench, contents_of(bench));
 }
-GPU_BENCHMARK(precision, tcgen05)
-    ->Axis("dtype", {"mxfp8", "nvfp4"})
-    ->Axis("contents", {"uniform"})
-    ->ArgName("n [elements]", {256, 16384, 256})
-    ->In(Suite::full)
-    ->Each({2048, 4096})
-    ->Rest(Suite::full)
-    ->Axis("dtype", {"mxfp8", "nvfp4"})
-    ->Axis("contents", {"outliers"})
-    ->Arg(2048);
+void with_block_scales(Registration* to) {
+  to->Axis("dtype", {"mxfp8", "nvfp4"})->Axis("contents", {"uniform"});
+  to->ArgName("n [elements]", {256, 16384, 256})->In(Suite::full)->Each({2048, 4096});
+  to->Rest(Suite::full)->Axis("dtype", {"mxfp8", "nvfp4"})->Axis("contents", {"outliers"});
+  to->Arg(2048);
+}
+GPU_BENCHMARK_AS(precision, tcgen05, by_tcgen05<1>)->Apply(with_block_scales);
+GPU_BENCHMARK_AS(precision, tcgen05_pair, by_tcgen05<2>)->Apply(with_block_scales);
 
 // --- many bits from products of few ---
 

@@ -32,8 +32,8 @@ inline constexpr unsigned second_tile = 192, shared_columns = block_n - second_t
 // which a copy brings one into four columns.
 inline constexpr unsigned scale_tile_rows = 128, scale_tile_bytes = 512, copied_columns = 4;
 
-// A step along k is a row of 128 bytes, in four products of 32.
-template <class Format>
+// A step along k is a row of 128 bytes, in four products of 32, which so many blocks make together.
+template <class Format, unsigned blocks = 1>
 struct Step {
   static constexpr gpubench::Tcgen05Type type =
       std::is_same_v<Format, Mxfp8> ? gpubench::Tcgen05Type::mxfp8 : gpubench::Tcgen05Type::nvfp4;
@@ -43,24 +43,27 @@ struct Step {
   static constexpr unsigned scale_tiles = k / Format::together / 4;
   static constexpr unsigned scale_bytes = scale_tiles * scale_tile_bytes;
 
-  // A stage: rows of A, rows of B, scales of A, and of either half of B.
-  static constexpr unsigned b = block_m * row_bytes, scales_a = b + block_n * row_bytes,
+  // A stage of each block: rows of A, its share of those of B, scales of these rows of A, and of
+  // either half of B.
+  static constexpr unsigned b_rows = block_n / blocks;
+  static constexpr unsigned b = block_m * row_bytes, scales_a = b + b_rows * row_bytes,
                             scales_b = scales_a + scale_bytes, bytes = scales_b + 2 * scale_bytes;
   // Where copies leave them.
   static constexpr unsigned columns_a = scales, columns_b = scales + scale_tiles * copied_columns;
   static_assert(columns_b + 2 * scale_tiles * copied_columns <= all_columns);
 };
 
-// What a block's warps pass to each other, in shared memory.
-template <class Format>
+// What warps pass to each other, in shared memory, at the same place in all `blocks`.
+template <class Format, unsigned blocks = 1>
 struct Pipeline {
+  using Of = Step<Format, blocks>;
   static constexpr unsigned staged_bytes = lanes * row_bytes;  // of a storing warp
   static constexpr unsigned around = pattern_bytes + storing_warps * staged_bytes;
-  static constexpr unsigned most_bytes = 227 * 1024, most_stages = 4, barrier_bytes = 128;
-  static constexpr unsigned that_fit = (most_bytes - around - barrier_bytes) / Step<Format>::bytes;
+  static constexpr unsigned most_bytes = 227 * 1024, most_stages = 6, barrier_bytes = 128;
+  static constexpr unsigned that_fit = (most_bytes - around - barrier_bytes) / Of::bytes;
   static constexpr unsigned stages = that_fit < most_stages ? that_fit : most_stages;
-  static constexpr unsigned bytes = around + stages * Step<Format>::bytes + barrier_bytes;
-  static_assert((2 * stages + 2) * sizeof(Mbarrier) <= barrier_bytes);
+  static constexpr unsigned bytes = around + stages * Of::bytes + barrier_bytes;
+  static_assert((2 * stages + 3) * sizeof(Mbarrier) <= barrier_bytes);
 
   unsigned char *tiles, *staging;  // of steps; of the storing warps, on the way out
   Mbarrier *brought, *done_with;   // one of each per stage
@@ -68,7 +71,7 @@ struct Pipeline {
 
   __device__ explicit Pipeline(unsigned char* shared)
       : tiles(bf16_rows::aligned(shared)),
-        staging(tiles + stages * Step<Format>::bytes),
+        staging(tiles + stages * Of::bytes),
         brought(reinterpret_cast<Mbarrier*>(staging + storing_warps * staged_bytes)),
         done_with(brought + stages),
         summed(done_with + stages),
@@ -79,11 +82,11 @@ struct Pipeline {
 struct Grid {
   unsigned rows, columns, steps;
 
-  // Calls `each` with every tile of this block and its number there.
-  template <class Each>
+  // Calls `each` with every tile that this block, or these together, take, and its number there.
+  template <unsigned blocks = 1, class Each>
   __device__ __forceinline__ void each_tile(Each&& each) const {
     unsigned tile = 0;
-    for (unsigned i = blockIdx.x; i < rows * columns; i += gridDim.x, ++tile) {
+    for (unsigned i = blockIdx.x / blocks; i < rows * columns; i += gridDim.x / blocks, ++tile) {
       each(gemm_ladder::place_of_tile(i, rows, columns), tile);
     }
   }
@@ -127,15 +130,25 @@ __device__ __forceinline__ void bring_tiles(const Pipeline<Format>& at, Operand 
   });
 }
 
-// One thread asks for copies and products, which the Tensor Cores make in that order: a step's
-// scales replace those of the step before.
-template <class Format>
+// What one thread asks for, here of its block alone.
+struct ByOneBlock {
+  static constexpr unsigned blocks = 1;
+  __device__ static void copy(unsigned to, std::uint64_t from) { tcgen05_copy_scales(to, from); }
+  template <gpubench::Tcgen05Type type, class... Operands>
+  __device__ static void multiply(Operands... operands) {
+    tcgen05_mma_scaled<type>(operands...);
+  }
+};
+
+// Copies and products, which the Tensor Cores make in that order: a step's scales replace those of
+// the step before.
+template <class Format, class By>
 __device__ __forceinline__ void multiply_step(const unsigned char* from, unsigned memory,
                                               unsigned sums, bool adds) {
-  using Of = Step<Format>;
+  using Of = Step<Format, By::blocks>;
   const auto copy = [&](unsigned column, const unsigned char* tile) {
-    tcgen05_copy_scales(memory + column, gpubench::tcgen05_matrix(place_in_shared(tile), 16, 128,
-                                                                  gpubench::Swizzle::none));
+    By::copy(memory + column,
+             gpubench::tcgen05_matrix(place_in_shared(tile), 16, 128, gpubench::Swizzle::none));
   };
 #pragma unroll
   for (unsigned t = 0; t < Of::scale_tiles; ++t) {
@@ -151,11 +164,11 @@ __device__ __forceinline__ void multiply_step(const unsigned char* from, unsigne
     const unsigned t = on % Of::scale_tiles;
     const unsigned byte = Of::scale_tiles == 1 ? on : 0;
     const std::uint32_t product =
-        gpubench::tcgen05_scaled_instruction(Of::type, block_m, block_n, byte, byte);
+        gpubench::tcgen05_scaled_instruction(Of::type, By::blocks * block_m, block_n, byte, byte);
     // 32 bytes on, in the descriptor's units of 16.
-    tcgen05_mma_scaled<Of::type>(sums, a + 2 * on, b + 2 * on, product,
-                                 memory + Of::columns_a + t * copied_columns,
-                                 memory + Of::columns_b + 2 * t * copied_columns, adds || on > 0);
+    By::template multiply<Of::type>(
+        sums, a + 2 * on, b + 2 * on, product, memory + Of::columns_a + t * copied_columns,
+        memory + Of::columns_b + 2 * t * copied_columns, adds || on > 0);
   }
 }
 
@@ -172,8 +185,8 @@ __device__ __forceinline__ void multiply_tiles(const Pipeline<Format>& at, unsig
       const unsigned stage = turn % stages;
       mbarrier_wait(&at.brought[stage], turn / stages % 2);
       tcgen05_fence_after_sync();
-      multiply_step<Format>(at.tiles + stage * Step<Format>::bytes, memory,
-                            memory + tile % 2 * second_tile, step > 0);
+      multiply_step<Format, ByOneBlock>(at.tiles + stage * Step<Format>::bytes, memory,
+                                        memory + tile % 2 * second_tile, step > 0);
       tcgen05_commit(&at.done_with[stage]);
     }
     tcgen05_commit(at.summed);
@@ -203,6 +216,27 @@ __device__ __forceinline__ void store_sums(float* to, std::size_t n,
   }
 }
 
+// A warp stores its 32 rows of a tile, and calls `give_up` once the columns have been read with
+// which the next tile begins. `sums`: where the first of two tiles begins in these lanes.
+template <class GiveUp>
+__device__ __forceinline__ void store_tile(unsigned sums, bool is_second, float* to, std::size_t n,
+                                           float unscale, unsigned char* staging,
+                                           GiveUp&& give_up) {
+#pragma unroll 1
+  for (unsigned done = 0; done < block_n; done += loaded_columns) {
+    const unsigned column = ((is_second ? 0 : second_tile) + done) % block_n;
+    float held[loaded_columns];
+    tcgen05_ld(held, sums + (is_second ? second_tile : 0) + column);
+    tcgen05_wait_ld(held);
+    if (done + loaded_columns == shared_columns) {
+      tcgen05_fence_before_sync();
+      __syncwarp();                             // all lanes are past their fence
+      if (threadIdx.x % lanes == 0) give_up();  // for its warp
+    }
+    store_sums(to + column, n, held, unscale, staging);
+  }
+}
+
 // A warp stores its rows of every tile.
 template <class Format>
 __device__ __forceinline__ void store_tiles(const Pipeline<Format>& at, unsigned memory, float* d,
@@ -210,25 +244,12 @@ __device__ __forceinline__ void store_tiles(const Pipeline<Format>& at, unsigned
   const unsigned warp = threadIdx.x / lanes, first_row = warp * lanes;
   unsigned char* const staging = at.staging + warp * Pipeline<Format>::staged_bytes;
   grid.each_tile([&](gemm_ladder::TilePlace place, unsigned tile) {
-    const bool is_second = tile % 2 == 1;
-    const unsigned sums = memory + (is_second ? second_tile : 0) + (first_row << 16);
     float* const to = d + (std::size_t{place.row} * block_m + first_row) * n +
                       std::size_t{place.column} * block_n;
     mbarrier_wait(at.summed, tile % 2);
     tcgen05_fence_after_sync();
-#pragma unroll 1
-    for (unsigned done = 0; done < block_n; done += loaded_columns) {
-      const unsigned column = ((is_second ? 0 : second_tile) + done) % block_n;
-      float held[loaded_columns];
-      tcgen05_ld(held, sums + column);
-      tcgen05_wait_ld(held);
-      if (done + loaded_columns == shared_columns) {
-        tcgen05_fence_before_sync();
-        __syncwarp();  // all lanes are past their fence
-        if (threadIdx.x % lanes == 0) mbarrier_arrive(at.emptied);  // for its warp
-      }
-      store_sums(to + column, n, held, unscale, staging);
-    }
+    store_tile(memory + (first_row << 16), tile % 2 == 1, to, n, unscale, staging,
+               [&] { mbarrier_arrive(at.emptied); });
   });
 }
 }  // namespace tcgen05_parts

@@ -1,9 +1,5 @@
 // Products with block scales by tcgen05: steps that go round the stages, tiles that take turns in
 // tensor memory, and every scale another one than its neighbours.
-#include <algorithm>
-#include <cmath>
-#include <vector>
-
 #include "harness/bench/precision/tcgen05_row.hpp"
 #include "tests/kernels/kernel_test.hpp"
 
@@ -14,17 +10,9 @@ using namespace precision;
 
 class PrecisionOwnKernels : public KernelTest {
  protected:
-  // What a format makes of a matrix.
-  template <class Format>
-  static std::vector<double> held(const Matrix<Format>& matrix) {
-    const Held<Format> element(matrix.fill);
-    std::vector<double> all(matrix.rows * matrix.fill.values.k);
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = element(i);
-    return all;
-  }
-
-  template <GemmType type, class Format>
-  void expect_product(std::size_t m, std::size_t n, std::size_t k, unsigned blocks) {
+  // `most`: blocks or pairs.
+  template <GemmType type, class Format, unsigned blocks>
+  void expect_product(std::size_t m, std::size_t n, std::size_t k, unsigned most) {
     SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k);
     const Matrix<Format> of_a{{{Contents::outliers, 1, k}}, m, type};
     const Matrix<Format> of_b{{{Contents::outliers, 2, k}}, n, type};
@@ -36,43 +24,43 @@ class PrecisionOwnKernels : public KernelTest {
     fill_random(scales_b.data(), scales_b.size(), of_b.scale_values());
     const auto d = output<float>(m * n);
     const auto unscale = static_cast<float>(of_a.fill.unscale() * of_b.fill.unscale());
-    Tcgen05Product<Format>{m, n, k, unscale}.queue(nullptr, a.data(), b.data(), scales_a.data(),
-                                                   scales_b.data(), d.data(), blocks);
+    using Product = Tcgen05Product<Format, blocks>;
+    Product{m, n, k, unscale}.queue(nullptr, a.data(), b.data(), scales_a.data(), scales_b.data(),
+                                    d.data(), most);
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
-    const std::vector<float> all = d.download();
-    const std::vector<double> got(all.begin(), all.end());
-    const std::vector<double> left = held(of_a), right = held(of_b);
-    const GemmTolerance tolerance = gemm_tolerance<float>(shape_of(type, m, n, k));
-    for (std::size_t i = 0; i < got.size(); ++i) {
-      double want = 0, magnitudes = 0;
-      for (std::size_t j = 0; j < k; ++j) {
-        const double product = left[i / n * k + j] * right[i % n * k + j];
-        want += product;
-        magnitudes = std::max(magnitudes, std::abs(product));
-      }
-      const double off = std::max(magnitudes, 1.0) * tolerance.absolute;
-      ASSERT_TRUE(is_right(got[i], want, tolerance.relative, off))
-          << describe_wrong(i, got[i], want);
-    }
+    EXPECT_EQ(check_written_tiles(shape_of(type, m, n, k), d.data(), Held<Format>(of_a.fill),
+                                  Held<Format>(of_b.fill), Product::tile_m, Product::tile_n),
+              "");
   }
-  // One step of a tile each for two blocks; and steps that go round the stages in three
-  // tiles of one block, the last of which has the columns of the first.
-  template <GemmType type, class Format>
+  // One step of a tile each for two blocks or pairs; and steps that go round the stages in three
+  // tiles of one, the last of which has the columns of the first. Every element of up to four tiles
+  // is compared.
+  template <GemmType type, class Format, unsigned blocks>
   void expect_products() {
-    constexpr std::size_t step = tcgen05_parts::Step<Format>::k;
-    expect_product<type, Format>(128, 512, step, 2);
-    expect_product<type, Format>(384, 256, 2 * step, 1);
+    constexpr std::size_t step = tcgen05_parts::Step<Format>::k, tile_m = 128 * blocks;
+    expect_product<type, Format, blocks>(tile_m, 512, step, 2);
+    expect_product<type, Format, blocks>(3 * tile_m, 256, (blocks + 1) * step, 1);
   }
 };
 
 TEST_F(PrecisionOwnKernels, Mxfp8ByTcgen05) {
   if (const std::string why = why_no_tcgen05(); !why.empty()) GTEST_SKIP() << why;
-  expect_products<GemmType::mxfp8, Mxfp8>();
+  expect_products<GemmType::mxfp8, Mxfp8, 1>();
 }
 
 TEST_F(PrecisionOwnKernels, Nvfp4ByTcgen05) {
   if (const std::string why = why_no_tcgen05(); !why.empty()) GTEST_SKIP() << why;
-  expect_products<GemmType::nvfp4, Nvfp4>();
+  expect_products<GemmType::nvfp4, Nvfp4, 1>();
+}
+
+TEST_F(PrecisionOwnKernels, Mxfp8OfPairsByTcgen05) {
+  if (const std::string why = why_no_tcgen05(); !why.empty()) GTEST_SKIP() << why;
+  expect_products<GemmType::mxfp8, Mxfp8, 2>();
+}
+
+TEST_F(PrecisionOwnKernels, Nvfp4OfPairsByTcgen05) {
+  if (const std::string why = why_no_tcgen05(); !why.empty()) GTEST_SKIP() << why;
+  expect_products<GemmType::nvfp4, Nvfp4, 2>();
 }
 
 }  // namespace

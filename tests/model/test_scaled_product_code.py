@@ -51,3 +51,32 @@ def test_a_step_is_four_products_behind_the_copies_of_its_scales(
         assert len(re.findall(r" LDTM\.x32 ", body)) == 1
         assert len(re.findall(r" STG\.E\.128 ", body)) == 8
         assert not re.search(r" (LDL|STL|HMMA|LDG)\b", body)
+
+
+@pytest.mark.parametrize("architecture", ["sm_100a", "sm_103a"])
+def test_a_pair_is_of_two_blocks_throughout(tmp_path: Path, architecture: str) -> None:
+    source = tmp_path / "product.cu"
+    maps = ", ".join(4 * ["const __grid_constant__ CUtensorMap"])
+    arguments = f"{maps}, float*, float, unsigned, unsigned, unsigned"
+    source.write_text(
+        '#include "kernels/precision/tcgen05_pair.cuh"\n'
+        + "".join(
+            f"template __global__ void precision::tcgen05_pair<precision::{dtype}>({arguments});\n"
+            for dtype in ("Mxfp8", "Nvfp4")
+        )
+    )
+    cubin = nvcc(source, tmp_path / "product.cubin", "-cubin", f"-arch={architecture}")
+    functions = re.split(r"Function : (\S+)", output_of(tool("cuobjdump"), "-sass", cubin))[1:]
+    code = dict(zip(functions[::2], functions[1::2], strict=True))
+    for dtype in ("Mxfp8", "Nvfp4"):
+        (body,) = [text for name, text in code.items() if f"tcgen05_pairINS_5{dtype}" in name]
+        product, copies = STEP[dtype, architecture]
+        kind, dot, scales = product.partition(".")
+        asked = re.findall(r" (UTC\w+MMA\S*|UTCCP\S*|UTCBAR\S*) ", body)
+        assert asked == [
+            *copies * ["UTCCP.T.S.2CTA.4x32dp128bit"],
+            *4 * [f"{kind}.2CTA{dot}{scales}"],
+            *2 * ["UTCBAR.2CTA.MULTICAST"],
+        ]
+        assert len(re.findall(r" UTMALDG\.2D\.2CTA ", body)) == 5
+        assert not re.search(r" (LDL|STL|HMMA|LDG|UBLKCP\S*|UTMALDG\.2D)\b(?!\.2CTA)", body)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from .attention_mutations import AFTER, BEFORE, WAIT
 from .block_scale_mutations import COPY, SCALED_UMMA
 from .mutation import NOTHING, of
+from .pair_mutations import COMMIT, EVEN, EVEN_BLOCK, FENCES, RANK
+from .pair_mutations import COPY as BOX
 
 SECOND = "683671568"  # mxfp8, 128 x 256, both scales from the second byte on
 ADDS = r"selp\.u32(\s+%r\d+), 1, 0, %p\d+"
@@ -54,6 +56,29 @@ SCALED_PRODUCTS = [
             r"ld\.param\.f32(\s+%f\d+), [^;]*;",
             r"mov.f32\1, 0f3F800000;",
         ),
+        device="b200",
+    ),
+    *of(
+        "precision_tcgen05",
+        "PrecisionOwnKernels.Mxfp8OfPairsByTcgen05",
+        "12tcgen05_pairINS_5Mxfp8E",
+        ("scales exchanged", SCALED_UMMA, r"\1[\2], \3, \4, \5, [\7], [\6]", 1),
+        ("copies of one block", r"cp\.cta_group::2", "cp.cta_group::1", -1),
+        ("products of one block", r"mma\.cta_group::2", "mma.cta_group::1", -1),
+        ("scales of half of b that nobody copies", COPY, NOTHING, 2),
+        ("scales that arrive in their own block", BOX, r"\1\2\3, \4\5]", 4),
+        ("commits to one block", COMMIT, r"\1\2;", -1),
+        ("columns that are given up in the odd block", EVEN, r"\1, 1;", -1),
+        ("both blocks the even one", RANK, EVEN_BLOCK, -1),
+        ("columns that are kept", r"tcgen05\.dealloc[^;]*;", NOTHING),
+        *FENCES,
+        device="b200",
+    ),
+    *of(
+        "precision_tcgen05",
+        "PrecisionOwnKernels.Nvfp4OfPairsByTcgen05",
+        "12tcgen05_pairINS_5Nvfp4E",
+        ("scales of half of b that nobody copies", COPY, NOTHING, 8),
         device="b200",
     ),
 ]

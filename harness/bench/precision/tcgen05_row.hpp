@@ -13,9 +13,10 @@
 #include "harness/bench/bench.hpp"
 #include "harness/bench/precision/library_row.hpp"
 #include "harness/bench/scaled_tcgen05.hpp"
+#include "harness/cuda/residency.hpp"
 #include "harness/cuda/tensor_map.hpp"
 #include "kernels/common/tiles.cuh"
-#include "kernels/precision/tcgen05.cuh"
+#include "kernels/precision/tcgen05_pair.cuh"
 
 namespace precision {
 
@@ -46,41 +47,77 @@ class Held {
       std::make_shared<std::vector<Block>>(tcgen05_parts::block_n);
 };
 
-// What the kernel takes beside the matrices.
-template <class Format>
+// A product by tcgen05: of one block, or of a pair.
+template <class Format, unsigned blocks>
 struct Tcgen05Product {
+  using Step = tcgen05_parts::Step<Format, blocks>;
+  static constexpr unsigned threads = tcgen05_parts::threads,
+                            shared_bytes = tcgen05_parts::Pipeline<Format, blocks>::bytes,
+                            tile_m = blocks * tcgen05_parts::block_m,
+                            tile_n = tcgen05_parts::block_n;
   std::size_t m, n, k;
   float unscale;
 
-  // `blocks`: at most.
+  static constexpr auto kernel() {
+    if constexpr (blocks == 1) {
+      return tcgen05<Format>;
+    } else {
+      return tcgen05_pair<Format>;
+    }
+  }
+  // How many blocks or pairs run at once.
+  static unsigned at_once() {
+    return blocks == 1 ? gpubench::sm_count()
+                       : gpubench::resident_clusters(kernel(), blocks, threads, shared_bytes);
+  }
+  // `most`: blocks or pairs.
   void queue(cudaStream_t s, const void* a, const void* b, const std::uint8_t* scales_a,
-             const std::uint8_t* scales_b, float* d, unsigned blocks) const {
-    using namespace tcgen05_parts;
-    // The engine's elements are of two bytes.
-    const std::size_t row = k * Step<Format>::bits / 16;
-    const auto tiles = static_cast<unsigned>(m / block_m * (n / block_n));
-    // As many blocks as that takes, no more.
-    const unsigned of_a_block = (tiles + blocks - 1) / blocks;
-    gpubench::launch(tcgen05<Format>, (tiles + of_a_block - 1) / of_a_block, threads,
-                     Pipeline<Format>::bytes, s, gpubench::tensor_map(a, m, row, row, block_m),
-                     gpubench::tensor_map(b, n, row, row, block_n), scales_a, scales_b, d, unscale,
-                     static_cast<unsigned>(m), static_cast<unsigned>(n), static_cast<unsigned>(k));
+             const std::uint8_t* scales_b, float* d, unsigned most) const {
+    const auto tiles = static_cast<unsigned>(m / tile_m * (n / tile_n));
+    // As many as that takes, no more.
+    const unsigned of_each = (tiles + most - 1) / most;
+    const auto launch = [&](const auto& of_scales_a, const auto& of_scales_b) {
+      gpubench::launch_by_cluster(kernel(), blocks, (tiles + of_each - 1) / of_each * blocks,
+                                  threads, shared_bytes, s, elements(a, m, tcgen05_parts::block_m),
+                                  elements(b, n, Step::b_rows), of_scales_a, of_scales_b, d,
+                                  unscale, static_cast<unsigned>(m), static_cast<unsigned>(n),
+                                  static_cast<unsigned>(k));
+    };
+    if constexpr (blocks == 1) {
+      launch(scales_a, scales_b);
+    } else {
+      launch(tiles_of_scales(scales_a, m), tiles_of_scales(scales_b, n));
+    }
+  }
+
+ private:
+  // As of two bytes each.
+  CUtensorMap elements(const void* matrix, std::size_t rows, unsigned box_rows) const {
+    const std::size_t row = k * Step::bits / 16;
+    return gpubench::tensor_map(matrix, rows, row, row, box_rows);
+  }
+  CUtensorMap tiles_of_scales(const std::uint8_t* scales, std::size_t rows) const {
+    constexpr unsigned row = tcgen05_parts::scale_tile_bytes / 2;
+    const std::size_t tiles = rows / tcgen05_parts::scale_tile_rows * (k / Format::together / 4);
+    return gpubench::tensor_map(scales, tiles, row, row, Step::scale_tiles, row,
+                                CU_TENSOR_MAP_SWIZZLE_NONE);
   }
 };
 
 // The Tensor Cores' rate, or what L2 has for the tiles and their scales, after a kernel's start.
-template <class Format>
-Law law_of_tcgen05(const Bench& bench, const GemmShape& shape) {
-  using namespace tcgen05_parts;
+template <class Product>
+Law law_of_tcgen05(const Bench& bench, const GemmShape& shape, unsigned blocks) {
   const auto sms = bench.device().find("sm_count"),
              floor = bench.device().find("kernel_floor_seconds");
   if (!sms || !floor) return {};
-  const double share = tiles::useful_share(static_cast<double>(shape.m),
-                                           static_cast<double>(shape.n), block_m, block_n, *sms);
-  constexpr double flops = 2.0 * block_m * block_n * Step<Format>::k;
+  const double share =
+      tiles::useful_share(static_cast<double>(shape.m), static_cast<double>(shape.n),
+                          Product::tile_m, Product::tile_n, *sms / blocks);
+  const double per_byte =
+      2.0 * Product::tile_m * Product::tile_n * Product::Step::k / (blocks * Product::Step::bytes);
   const Law law = [=, roof = gemm_roof(shape.type, bench.device())](const Roofs& roofs) {
     // SMs that have no tile left take nothing from L2.
-    return std::min(share * roofs.at(roof), flops / Step<Format>::bytes * roofs.at("l2"));
+    return std::min(share * roofs.at(roof), per_byte * roofs.at("l2"));
   };
   return gpubench::law_after_start(law, shape.flops(), *floor);
 }
@@ -112,9 +149,9 @@ double error_of_tile(std::size_t n, const float* d, const Values& of_a, const Va
   return NAN;
 }
 
-template <GemmType type, class Format>
+template <GemmType type, class Format, unsigned blocks>
 void tcgen05_row(Bench& bench, Contents contents) {
-  using namespace tcgen05_parts;
+  using Product = Tcgen05Product<Format, blocks>;
   if (const auto why = gpubench::why_no_tcgen05(); !why.empty()) bench.skip(why);
   const std::string why_not = gpubench::why_not_the_rate(type == GemmType::nvfp4);
   if (!why_not.empty()) bench.skip(why_not);
@@ -126,11 +163,11 @@ void tcgen05_row(Bench& bench, Contents contents) {
   const auto scales_a = bench.input<std::uint8_t>(of_a.scales(), of_a.scale_values());
   const auto scales_b = bench.input<std::uint8_t>(of_b.scales(), of_b.scale_values());
   const auto d = bench.output<float>(n * n);
-  bench.compiled(tcgen05<Format>, false);
+  bench.compiled(Product::kernel(), false);
   bench.check([=](bool only_written) {
     if (!only_written) gpubench::require_written(d.data(), d.size());
     return gpubench::check_written_tiles(shape, d.data(), Held<Format>(of_a.fill),
-                                         Held<Format>(of_b.fill), block_m, block_n);
+                                         Held<Format>(of_b.fill), Product::tile_m, Product::tile_n);
   });
   const auto step = static_cast<double>(gemm_step(type, bench.device().compute_capability()));
   const Loss loss = library_loss(type, contents, static_cast<double>(n), step);
@@ -143,13 +180,14 @@ void tcgen05_row(Bench& bench, Contents contents) {
                           spread(of_b, sample.columns).fill.values);
   });
   // As gemm_ladder's rungs: the law has all phases of a tile overlap.
-  bench.work(
-      {.flops = shape.flops(), .law = law_of_tcgen05<Format>(bench, shape), .law_tolerance = 0.5});
+  bench.work({.flops = shape.flops(),
+              .law = law_of_tcgen05<Product>(bench, shape, blocks),
+              .law_tolerance = 0.5});
   const auto unscale = static_cast<float>(of_a.fill.unscale() * of_b.fill.unscale());
-  const Tcgen05Product<Format> product{n, n, n, unscale};
+  const Product product{n, n, n, unscale};
+  const unsigned at_once = Product::at_once();
   bench.run([&](cudaStream_t s) {
-    product.queue(s, a.data(), b.data(), scales_a.data(), scales_b.data(), d.data(),
-                  gpubench::sm_count());
+    product.queue(s, a.data(), b.data(), scales_a.data(), scales_b.data(), d.data(), at_once);
   });
   error.note_error();
 }
