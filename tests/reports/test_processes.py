@@ -71,7 +71,7 @@ def test_an_interrupted_pool_ends_at_once_without_a_trace():
         capture_output=True,
         text=True,
         check=False,
-        timeout=30,
+        timeout=50,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert done.returncode == 130
