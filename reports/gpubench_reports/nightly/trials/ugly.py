@@ -81,7 +81,9 @@ def ugly_noise(
             step: _share_found(run(kind, [1.0] * WARM_UP + [step] * _WEEK, WARM_UP, 1), WARM_UP)
             for step in _STEPS
         }
-        blind = list(pool.map(says_blind, tasks(kind, [1.0] * WARM_UP, 0, 1), chunksize=chunk))
+        # Asked when the series has the noise in its whole window, also where it came with a step.
+        known = [1.0] * (WARM_UP + settings.window)
+        blind = list(pool.map(says_blind, tasks(kind, known, 0, 1), chunksize=chunk))
         lasting = run(kind, [1.0] * WARM_UP + [_STEP] * _LASTING, WARM_UP, 2)
         kinds[kind.title] = KindOutcome(
             200 * sum(a.kind == REGRESSION for found in quiet for a in found) / nights / series,
