@@ -23,6 +23,11 @@ def cleaned(document: Any) -> Any:
     return clean(document) if isinstance(document, str) else document
 
 
+def as_sentence(words: str) -> str:
+    """`words`, of which there is at least one, with a capital and a full stop."""
+    return f"{words[0].upper()}{words[1:]}."
+
+
 def _harmless(code: int) -> bool:
     control = code < 0x20 or 0x7F <= code < 0xA0 or code in (0x2028, 0x2029)
     surrogate = 0xD800 <= code <= 0xDFFF

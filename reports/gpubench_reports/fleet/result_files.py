@@ -194,7 +194,11 @@ def _line(machine: str, runs: list[ProcessFile]) -> dict[str, Any]:
     node, gpu = node_and_gpu(machine)
     state = latest.context.device_state
     problems = [problem for run in runs for problem in run.problems.items()]
-    failed = {f"{name}: {why[8:]}" for name, why in problems if why.startswith("failed: ")}
+    failed = {
+        f"{name}: {why.removeprefix('failed: ')}"
+        for name, why in problems
+        if why.startswith("failed: ")
+    }
     cut_off = [_interrupted(run) for run in (latest, *runs)]
     said = {
         "device": latest.environment.device,

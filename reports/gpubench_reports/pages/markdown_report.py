@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from gpubench_reports.charts import style
-from gpubench_reports.common.plain_text import clean
+from gpubench_reports.common.plain_text import as_sentence, clean
 from gpubench_reports.common.units import si
 from gpubench_reports.comparisons.compare import Comparison
 from gpubench_reports.comparisons.speedups import means
@@ -56,8 +56,8 @@ def _head(title: str, context: Context) -> list[str]:
     lines = [f"## {escape(title)}", "", escape(style.run_line(context)), ""]
     if context.modelled:
         lines += [f"**{style.WATERMARK}**: every figure here is a prediction.", ""]
-    for sentence in context.reservations:
-        lines += [f"**{escape(sentence[0].upper() + sentence[1:])}.**", ""]
+    for words in context.reservations:
+        lines += [f"**{escape(as_sentence(words))}**", ""]
     return lines
 
 

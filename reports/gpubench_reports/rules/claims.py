@@ -11,6 +11,7 @@ from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
+from gpubench_reports.common.plain_text import as_sentence
 from gpubench_reports.common.units import argument_text, si
 from gpubench_reports.results.context import PROVENANCES_OF_RUN, Context
 from gpubench_reports.results.reader import ResultFile
@@ -139,9 +140,7 @@ class Finding:
     def notes(self) -> str:
         """Its conditions, and what else a reader of the verdict should know."""
         claim = self.claim
-        conditions = (
-            f"{self.conditions[0].upper()}{self.conditions[1:]}." if self.conditions else ""
-        )
+        conditions = as_sentence(self.conditions) if self.conditions else ""
         modelled = claim.modelled if self.is_modelled and self.tried else ""
         source = f"Source: {claim.source}." if claim.source else ""
         return " ".join(filter(None, (conditions, claim.note, modelled, source)))

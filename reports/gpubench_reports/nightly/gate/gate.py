@@ -203,7 +203,7 @@ class Gate:
                         raise CannotJudgeError(program.path, why)
                     file = read_process(out)
                     refuse_other_kind(file.context, program.path, self.rehearsal)
-                    if file.interrupted:
+                    if file.context.interrupted:
                         raise CannotJudgeError(program.path, "was interrupted")
                     runs[which].append(file)
         return self.judge(*runs)

@@ -19,7 +19,7 @@ def add(store: Store, index: Index, paths: Sequence[Path], machine: str) -> Nigh
     files = [read_process(path) for path in paths]
     for file in files:
         refuse_other_kind(file.context, file.path, store.rehearsal)
-        if file.interrupted:
+        if file.context.interrupted:
             raise ReportError(file.path, "was interrupted: finish it with --resume")
     _require_one_making(files, is_named=bool(machine))
     named = machine and machine_folder(machine)

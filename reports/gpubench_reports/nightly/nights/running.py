@@ -355,7 +355,7 @@ class NightRun:
             except ReportError as error:
                 return f"its result file {error.problem}"
             refuse_other_kind(file.context, self.program.path, self.store.rehearsal)
-            if file.interrupted:
+            if file.context.interrupted:
                 return "it was interrupted"
             for suffix in (".samples.jsonl", ".json"):  # the result last: it is what counts
                 made = out.with_name(name + suffix)

@@ -48,7 +48,6 @@ class ProcessFile:
     environment: Environment
     host: str
     machine: str
-    interrupted: bool  # rows are missing
     timings: dict[str, Timing]
     problems: dict[str, str]
 
@@ -88,8 +87,7 @@ def read_process(path: Path) -> ProcessFile:
     )
     host = check.text(raw, "host_name", "context", "")
     machine = check.text(raw, "machine", "context", "")
-    interrupted = raw.get("interrupted") is True
-    return ProcessFile(path, context, environment, host, machine, interrupted, timings, problems)
+    return ProcessFile(path, context, environment, host, machine, timings, problems)
 
 
 def refuse_other_kind(context: Context, path: Path, rehearsal: bool) -> None:

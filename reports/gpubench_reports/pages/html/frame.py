@@ -5,6 +5,7 @@ import hashlib
 
 from gpubench_reports import __version__
 from gpubench_reports.charts import style
+from gpubench_reports.common.plain_text import as_sentence
 from gpubench_reports.pages.html.markup import Markup, tag
 from gpubench_reports.results.context import Context
 
@@ -37,8 +38,7 @@ def script_and_policy(script: str) -> tuple[Markup, str]:
 
 def reservations(context: Context) -> list[Markup]:
     """What to know of the run before any of its figures: a banner each."""
-    said = [sentence[0].upper() + sentence[1:] for sentence in context.reservations]
-    return [tag("p", f"{sentence}.", class_="banner") for sentence in said]
+    return [tag("p", as_sentence(words), class_="banner") for words in context.reservations]
 
 
 def modelled_banner(*more: object) -> Markup:
