@@ -9,6 +9,9 @@ from .pair_mutations import COMMIT, EVEN, EVEN_BLOCK, FENCES, RANK
 from .pair_mutations import COPY as BOX
 
 SECOND = "683671568"  # mxfp8, 128 x 256, both scales from the second byte on
+# Each of the two serves for both waits; what is first is a wait without one, of who brings tiles.
+NO_FENCE = r"(?:(?!fence::)[\s\S])*?"
+BOTH_FENCES = rf"(ended, \[[^;]*;{NO_FENCE}){AFTER}({NO_FENCE}){AFTER}"
 ADDS = r"selp\.u32(\s+%r\d+), 1, 0, %p\d+"
 
 SCALED_PRODUCTS = [
@@ -32,7 +35,7 @@ SCALED_PRODUCTS = [
         ("columns that nobody waits for", WAIT, NOTHING, 1),
         ("steps that nobody waits for", WAIT, NOTHING, 2),
         ("sums that nobody waits for", WAIT, NOTHING, 3),
-        ("no fence behind the wait for a step", AFTER, NOTHING, 2),
+        ("no fence behind the waits for columns and for a step", BOTH_FENCES, r"\1\2"),
         ("no fence behind the wait for sums", AFTER, NOTHING, 3),
         ("no fence before columns are given up", BEFORE, NOTHING, 1),
         ("a commit of a step that is left out", r"tcgen05\.commit[^;]*;", NOTHING),
