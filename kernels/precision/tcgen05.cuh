@@ -130,9 +130,14 @@ __device__ __forceinline__ void bring_tiles(const Pipeline<Format>& at, Operand 
   });
 }
 
-// What one thread asks for, here of its block alone.
+// What one thread asks for and waits for, here of its block alone.
 struct ByOneBlock {
   static constexpr unsigned blocks = 1;
+  __device__ static void wait(Mbarrier* mbarrier, unsigned parity) {
+    mbarrier_wait(mbarrier, parity);
+  }
+  __device__ static void commit(Mbarrier* mbarrier) { tcgen05_commit(mbarrier); }
+  __device__ static void arrive(Mbarrier* mbarrier) { mbarrier_arrive(mbarrier); }
   __device__ static void copy(unsigned to, std::uint64_t from) { tcgen05_copy_scales(to, from); }
   template <gpubench::Tcgen05Type type, class... Operands>
   __device__ static void multiply(Operands... operands) {
@@ -172,24 +177,24 @@ __device__ __forceinline__ void multiply_step(const unsigned char* from, unsigne
   }
 }
 
-template <class Format>
-__device__ __forceinline__ void multiply_tiles(const Pipeline<Format>& at, unsigned memory,
-                                               Grid grid) {
-  constexpr unsigned stages = Pipeline<Format>::stages;
+template <class By, class Format>
+__device__ __forceinline__ void multiply_tiles(const Pipeline<Format, By::blocks>& at,
+                                               unsigned memory, Grid grid) {
+  constexpr unsigned stages = Pipeline<Format, By::blocks>::stages;
   unsigned turn = 0;
-  grid.each_tile([&](gemm_ladder::TilePlace, unsigned tile) {
-    mbarrier_wait(at.emptied, tile % 2 ^ 1);  // the first time at once
+  grid.each_tile<By::blocks>([&](gemm_ladder::TilePlace, unsigned tile) {
+    By::wait(at.emptied, tile % 2 ^ 1);  // the first time at once
     tcgen05_fence_after_sync();
 #pragma unroll 1
     for (unsigned step = 0; step < grid.steps; ++step, ++turn) {
       const unsigned stage = turn % stages;
-      mbarrier_wait(&at.brought[stage], turn / stages % 2);
+      By::wait(&at.brought[stage], turn / stages % 2);
       tcgen05_fence_after_sync();
-      multiply_step<Format, ByOneBlock>(at.tiles + stage * Step<Format>::bytes, memory,
-                                        memory + tile % 2 * second_tile, step > 0);
-      tcgen05_commit(&at.done_with[stage]);
+      multiply_step<Format, By>(at.tiles + stage * Step<Format, By::blocks>::bytes, memory,
+                                memory + tile % 2 * second_tile, step > 0);
+      By::commit(&at.done_with[stage]);
     }
-    tcgen05_commit(at.summed);
+    By::commit(at.summed);
   });
 }
 
@@ -237,19 +242,20 @@ __device__ __forceinline__ void store_tile(unsigned sums, bool is_second, float*
   }
 }
 
-// A warp stores its rows of every tile.
-template <class Format>
-__device__ __forceinline__ void store_tiles(const Pipeline<Format>& at, unsigned memory, float* d,
-                                            float unscale, unsigned n, Grid grid) {
+// A warp stores the 32 rows of every tile that its lanes of tensor memory hold.
+template <class By, class Format>
+__device__ __forceinline__ void store_tiles(const Pipeline<Format, By::blocks>& at, unsigned memory,
+                                            float* d, float unscale, unsigned n, unsigned rank,
+                                            Grid grid) {
   const unsigned warp = threadIdx.x / lanes, first_row = warp * lanes;
-  unsigned char* const staging = at.staging + warp * Pipeline<Format>::staged_bytes;
-  grid.each_tile([&](gemm_ladder::TilePlace place, unsigned tile) {
-    float* const to = d + (std::size_t{place.row} * block_m + first_row) * n +
-                      std::size_t{place.column} * block_n;
-    mbarrier_wait(at.summed, tile % 2);
+  unsigned char* const staging = at.staging + warp * at.staged_bytes;
+  grid.each_tile<By::blocks>([&](gemm_ladder::TilePlace place, unsigned tile) {
+    const std::size_t block = std::size_t{place.row} * By::blocks + rank;
+    By::wait(at.summed, tile % 2);
     tcgen05_fence_after_sync();
-    store_tile(memory + (first_row << 16), tile % 2 == 1, to, n, unscale, staging,
-               [&] { mbarrier_arrive(at.emptied); });
+    store_tile(memory + (first_row << 16), tile % 2 == 1,
+               d + (block * block_m + first_row) * n + std::size_t{place.column} * block_n, n,
+               unscale, staging, [&] { By::arrive(at.emptied); });
   });
 }
 }  // namespace tcgen05_parts
@@ -285,9 +291,9 @@ __global__ void __launch_bounds__(tcgen05_parts::threads, 1)
     if (threadIdx.x % lanes == 0)
       bring_tiles<Format>(at, {&of_a, scales_a}, {&of_b, scales_b}, grid);
   } else if (me == multiplying_warp) {
-    if (threadIdx.x % lanes == 0) multiply_tiles<Format>(at, memory, grid);
+    if (threadIdx.x % lanes == 0) multiply_tiles<ByOneBlock, Format>(at, memory, grid);
   } else {
-    store_tiles<Format>(at, memory, d, unscale, n, grid);
+    store_tiles<ByOneBlock, Format>(at, memory, d, unscale, n, 0, grid);
   }
   __syncwarp();
   tcgen05_fence_before_sync();

@@ -22,6 +22,11 @@ using PairPipeline = Pipeline<Format, 2>;
 
 struct ByPair {
   static constexpr unsigned blocks = 2;
+  __device__ static void wait(Mbarrier* mbarrier, unsigned parity) {
+    cluster_mbarrier_wait(mbarrier, parity);
+  }
+  __device__ static void commit(Mbarrier* mbarrier) { tcgen05_pair_commit(mbarrier, both); }
+  __device__ static void arrive(Mbarrier* mbarrier) { pair_arrive(mbarrier); }
   __device__ static void copy(unsigned to, std::uint64_t from) {
     tcgen05_pair_copy_scales(to, from);
   }
@@ -71,44 +76,6 @@ __device__ __forceinline__ void bring_tiles(const PairPipeline<Format>& at, Pair
   }
 }
 
-// One thread of the even block.
-template <class Format>
-__device__ __forceinline__ void multiply_tiles(const PairPipeline<Format>& at, unsigned memory,
-                                               Grid grid) {
-  constexpr unsigned stages = PairPipeline<Format>::stages;
-  unsigned turn = 0;
-  grid.each_tile<2>([&](gemm_ladder::TilePlace, unsigned tile) {
-    cluster_mbarrier_wait(at.emptied, tile % 2 ^ 1);  // the first time at once
-    tcgen05_fence_after_sync();
-#pragma unroll 1
-    for (unsigned step = 0; step < grid.steps; ++step, ++turn) {
-      const unsigned stage = turn % stages;
-      cluster_mbarrier_wait(&at.brought[stage], turn / stages % 2);
-      tcgen05_fence_after_sync();
-      multiply_step<Format, ByPair>(at.tiles + stage * PairStep<Format>::bytes, memory,
-                                    memory + tile % 2 * second_tile, step > 0);
-      tcgen05_pair_commit(&at.done_with[stage], both);
-    }
-    tcgen05_pair_commit(at.summed, both);
-  });
-}
-
-// A warp stores the 32 rows that its lanes of tensor memory hold.
-template <class Format>
-__device__ __forceinline__ void store_tiles(const PairPipeline<Format>& at, unsigned memory,
-                                            float* d, float unscale, unsigned n, unsigned rank,
-                                            Grid grid) {
-  const unsigned warp = threadIdx.x / lanes, first_row = warp * lanes;
-  unsigned char* const staging = at.staging + warp * PairPipeline<Format>::staged_bytes;
-  grid.each_tile<2>([&](gemm_ladder::TilePlace place, unsigned tile) {
-    const std::size_t row = std::size_t{place.row} * pair_m + rank * block_m + first_row;
-    cluster_mbarrier_wait(at.summed, tile % 2);
-    tcgen05_fence_after_sync();
-    store_tile(memory + (first_row << 16), tile % 2 == 1,
-               d + row * n + std::size_t{place.column} * block_n, n, unscale, staging,
-               [&] { pair_arrive(at.emptied); });
-  });
-}
 }  // namespace tcgen05_pair_parts
 
 // Whole tiles of 256 x 256. Persistent: no more blocks than SMs, in clusters of two, each of which
@@ -145,9 +112,9 @@ __global__ void __launch_bounds__(tcgen05_parts::threads, 1)
       bring_tiles<Format>(at, {&of_a, &scales_a}, {&of_b, &scales_b}, rank, grid);
     }
   } else if (me == multiplying_warp) {
-    if (threadIdx.x % lanes == 0 && rank == 0) multiply_tiles<Format>(at, memory, grid);
+    if (threadIdx.x % lanes == 0 && rank == 0) multiply_tiles<ByPair, Format>(at, memory, grid);
   } else {
-    store_tiles<Format>(at, memory, d, unscale, n, rank, grid);
+    store_tiles<ByPair, Format>(at, memory, d, unscale, n, rank, grid);
   }
   __syncwarp();
   tcgen05_fence_before_sync();

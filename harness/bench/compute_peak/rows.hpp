@@ -124,9 +124,8 @@ void tcgen05_pair_row(Bench& bench) {
 
 template <class Type>
 void needs_scaled_tcgen05(const Bench& bench) {
-  if (const std::string why = gpubench::why_no_tcgen05(); !why.empty()) bench.skip(why);
-  const std::string why_not = gpubench::why_not_the_rate(std::is_same_v<Type, Nvfp4>);
-  if (!why_not.empty()) bench.skip(why_not);
+  const std::string why = gpubench::why_no_scaled_tcgen05(std::is_same_v<Type, Nvfp4>);
+  if (!why.empty()) bench.skip(why);
 }
 
 template <class Type>

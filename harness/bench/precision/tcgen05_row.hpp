@@ -152,9 +152,8 @@ double error_of_tile(std::size_t n, const float* d, const Values& of_a, const Va
 template <GemmType type, class Format, unsigned blocks>
 void tcgen05_row(Bench& bench, Contents contents) {
   using Product = Tcgen05Product<Format, blocks>;
-  if (const auto why = gpubench::why_no_tcgen05(); !why.empty()) bench.skip(why);
-  const std::string why_not = gpubench::why_not_the_rate(type == GemmType::nvfp4);
-  if (!why_not.empty()) bench.skip(why_not);
+  const std::string why = gpubench::why_no_scaled_tcgen05(type == GemmType::nvfp4);
+  if (!why.empty()) bench.skip(why);
   const auto n = bench.arg<std::size_t>("n");
   const Matrix<Format> of_a{{{contents, 1, n}}, n, type}, of_b{{{contents, 2, n}}, n, type};
   const GemmShape shape = shape_of(type, n, n, n);
