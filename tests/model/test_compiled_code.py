@@ -4,39 +4,17 @@ architecture the code knows. One file at a time is compiled, so that it takes se
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from sass import INSTRUCTION, ROOT, code_of, nvcc, text_of
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "harness/platform/model/audit"))
-
-from sites import AuditError, output_of, tool  # noqa: E402
-
-INSTRUCTION = re.compile(
-    r"^\s+/\*([0-9a-f]{4,})\*/\s+(?:@!?U?P\w+ )?([A-Z][A-Z0-9_]*)", re.MULTILINE
-)
 BYTES = 16  # an instruction
 # Smaller than the instruction cache of an SM of any architecture (Turing's, the smallest of those
 # that were measured, has 46 KB before constants' cache; a partition's own has 12 KB and more).
 MOST_BYTES = 16384
-
-
-def nvcc(source: Path, out: Path, *flags: str) -> Path:
-    try:
-        compiler = tool("nvcc")
-    except AuditError:
-        pytest.skip("there is no nvcc")
-    platform = ROOT / "harness/platform"
-    include = [f"-I{folder}" for folder in (ROOT, platform / "include", platform / "gpu/include")]
-    subprocess.run(
-        [compiler, "-std=c++20", *include, *flags, "-x", "cu", source, "-o", out], check=True
-    )
-    return out
 
 
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90a"])
@@ -45,24 +23,12 @@ def test_all_paths_of_a_branch_fit_in_the_instruction_cache(
 ) -> None:
     kernels = ROOT / "kernels/divergence.cuh"
     cubin = nvcc(kernels, tmp_path / "kernels.cubin", "-cubin", f"-arch={architecture}")
-    listing = output_of(tool("cuobjdump"), "-sass", cubin)
-    functions = re.split(r"Function : (\S+)", listing)[1:]
-    code = dict(zip(functions[::2], functions[1::2], strict=True))
+    code = text_of(cubin)
     (branches,) = [text for name, text in code.items() if "branches" in name]
     instructions = INSTRUCTION.findall(branches)
     assert int(instructions[-1][0], 16) + BYTES <= MOST_BYTES
     # Every path still has a place of its own from which it goes along, or two would be one.
     assert sum(name == "CALL" for _, name in instructions) >= 32
-
-
-def code_of(cubin: Path) -> dict[str, list[str]]:
-    """The instructions of each function by its mangled name."""
-    listing = output_of(tool("cuobjdump"), "-sass", cubin)
-    functions = re.split(r"Function : (\S+)", listing)[1:]
-    return {
-        name: [instruction for _, instruction in INSTRUCTION.findall(text)]
-        for name, text in zip(functions[::2], functions[1::2], strict=True)
-    }
 
 
 def code_of_peaks(
@@ -127,8 +93,7 @@ def text_of_pairs(
 ) -> dict[str, str]:
     """The disassembly of each type's kernel, modifiers and all."""
     cubin, _ = code_of_peaks(folder, kernel, types, architecture)
-    functions = re.split(r"Function : (\S+)", output_of(tool("cuobjdump"), "-sass", cubin))[1:]
-    code = dict(zip(functions[::2], functions[1::2], strict=True))
+    code = text_of(cubin)
     found = {}
     for dtype in types:
         (found[dtype],) = [c for name, c in code.items() if f"INS_{len(dtype)}{dtype}E" in name]
@@ -189,7 +154,7 @@ WITH_SCALES = {"Mxfp8": "QMMA.SF.16832", "Nvfp4": "OMMA.SF.16864"}
 @pytest.mark.parametrize("architecture", ["sm_120a", "sm_121a"])
 def test_products_with_block_scales_are_one_instruction(tmp_path: Path, architecture: str) -> None:
     cubin, code = code_of_peaks(tmp_path, "scaled_mma", WITH_SCALES, architecture)
-    listing = output_of(tool("cuobjdump"), "-sass", cubin)
+    listing = "".join(text_of(cubin).values())
     for dtype, instruction in WITH_SCALES.items():
         counts = Counter(code[dtype])
         assert counts[instruction.partition(".")[0]] == 64, counts
@@ -220,8 +185,7 @@ def test_the_rung_of_tcgen05_has_the_copy_engine_and_the_tensor_cores(
 def test_the_rung_of_pairs_is_of_two_blocks_throughout(tmp_path: Path, architecture: str) -> None:
     rung = ROOT / "kernels/gemm_ladder/tcgen05_pair.cuh"
     cubin = nvcc(rung, tmp_path / "rung.cubin", "-cubin", f"-arch={architecture}")
-    functions = re.split(r"Function : (\S+)", output_of(tool("cuobjdump"), "-sass", cubin))[1:]
-    code = dict(zip(functions[::2], functions[1::2], strict=True))
+    code = text_of(cubin)
     (body,) = [text for name, text in code.items() if "gemm_ladder12tcgen05_pairE" in name]
     products, copies = body.count(" UTCHMMA.2CTA "), body.count(" UTMALDG.2D.2CTA ")
     assert products > 0
@@ -250,8 +214,7 @@ def test_attention_multiplies_weights_from_tensor_memory(tmp_path: Path, archite
         )
     )
     cubin = nvcc(source, tmp_path / "attention.cubin", "-cubin", f"-arch={architecture}")
-    functions = re.split(r"Function : (\S+)", output_of(tool("cuobjdump"), "-sass", cubin))[1:]
-    code = dict(zip(functions[::2], functions[1::2], strict=True))
+    code = text_of(cubin)
     for head_dim in (64, 128):
         (body,) = [text for name, text in code.items() if f"ILj{head_dim}E" in name]
         # For each of two tiles of queries: along head_dim, and along 128 keys.
@@ -280,8 +243,7 @@ def test_a_multicast_is_one_instruction_of_the_copy_engine(
         "}\n"
     )
     cubin = nvcc(source, tmp_path / "tiles.cubin", "-cubin", f"-arch={architecture}")
-    functions = re.split(r"Function : (\S+)", output_of(tool("cuobjdump"), "-sass", cubin))[1:]
-    code = dict(zip(functions[::2], functions[1::2], strict=True))
+    code = text_of(cubin)
     (multicast,) = [text for name, text in code.items() if "bringILb1E" in name]
     (separate,) = [text for name, text in code.items() if "bringILb0E" in name]
     (box,) = [text for name, text in code.items() if "box" in name]
@@ -301,8 +263,7 @@ def test_the_switch_is_asked_by_one_instruction_for_16_bytes(
 ) -> None:
     """A load that adds is one of its own; what stores to all is a store like any other."""
     cubin = nvcc(of_switch(tmp_path), tmp_path / "sums.cubin", "-cubin", f"-arch={architecture}")
-    functions = re.split(r"Function : (\S+)", output_of(tool("cuobjdump"), "-sass", cubin))[1:]
-    code = dict(zip(functions[::2], functions[1::2], strict=True))
+    code = text_of(cubin)
     in_fp32 = r"\.(F32ADD|HPADD)" if architecture.startswith("sm_90") else r"\.HPADD"
     for dtype, load, add in (
         ("IfE", r"\.ADD\.F32x4", "F32x4"),

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from test_compiled_code import nvcc, output_of, tool
+from sass import nvcc, text_of
 
 # The products of a step, and the copies of its scales.
 STEP = {
@@ -34,8 +34,7 @@ def test_a_step_is_four_products_behind_the_copies_of_its_scales(
         )
     )
     cubin = nvcc(source, tmp_path / "product.cubin", "-cubin", f"-arch={architecture}")
-    functions = re.split(r"Function : (\S+)", output_of(tool("cuobjdump"), "-sass", cubin))[1:]
-    code = dict(zip(functions[::2], functions[1::2], strict=True))
+    code = text_of(cubin)
     for dtype in ("Mxfp8", "Nvfp4"):
         (body,) = [text for name, text in code.items() if dtype in name]
         product, copies = STEP[dtype, architecture]
@@ -66,8 +65,7 @@ def test_a_pair_is_of_two_blocks_throughout(tmp_path: Path, architecture: str) -
         )
     )
     cubin = nvcc(source, tmp_path / "product.cubin", "-cubin", f"-arch={architecture}")
-    functions = re.split(r"Function : (\S+)", output_of(tool("cuobjdump"), "-sass", cubin))[1:]
-    code = dict(zip(functions[::2], functions[1::2], strict=True))
+    code = text_of(cubin)
     for dtype in ("Mxfp8", "Nvfp4"):
         (body,) = [text for name, text in code.items() if f"tcgen05_pairINS_5{dtype}" in name]
         product, copies = STEP[dtype, architecture]
