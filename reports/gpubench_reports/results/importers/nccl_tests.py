@@ -106,7 +106,7 @@ def _operation(cells: list[str]) -> dict[str, str]:
     found = {}
     for cell in cells:
         if re.fullmatch(r"-?[0-9]+", cell):
-            if int(cell) > 0:
+            if (whole_of(cell) or 0) > 0:
                 found["root"] = cell
         elif cell not in ("sum", "none"):
             found["redop"] = cell
