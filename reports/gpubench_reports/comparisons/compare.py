@@ -8,6 +8,7 @@ import pandas as pd
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.json_text import json_text
+from gpubench_reports.results.quantities import TIME, gain
 from gpubench_reports.results.reader import ResultFile
 
 _WORTH_A_LINE = 0.01  # by the logarithm of the ratio
@@ -21,9 +22,9 @@ _ROUNDED = 1.001
 class Comparison:
     """`rows`, one a benchmark that both files have, in A's order, with the columns
 
-    name, concept, kernel, headline   (the figure compared: see figures.FIGURES), its unit
+    name, concept, kernel, headline   (the figure compared), its unit, what is better of it
     a, b      the figure in either file [its SI unit]
-    ratio     how many times as fast B is as A: B / A of a rate, A / B of a time
+    ratio     how many times as fast B is as A: B / A of a rate, A / B of a time or a latency
     low, high 95 % interval of the ratio; NaN unless both rows have intervals. Between two modelled
               files only rounding is in it, because a model has no noise; between a measured and a
               modelled one, the model's error
@@ -60,10 +61,12 @@ def compare(a: ResultFile, b: ResultFile) -> Comparison:
         raise ReportError(b.path, f"has no row in common with {a.path}")
     left, right = rows_a.loc[common], rows_b.loc[common]
     # Where the two are judged by different figures, time is what they share.
-    agree = (left["headline"] == right["headline"]) & (left["headline"] != "seconds")
+    alike = (left["headline"] == right["headline"]) & (left["better"] == right["better"])
+    agree = alike & (left["headline"] != TIME.column)
     value_a = np.where(agree, left["value"], left["seconds"])
     value_b = np.where(agree, right["value"], right["seconds"])
-    ratio = np.where(agree, value_b / value_a, value_a / value_b)
+    better = np.where(agree, left["better"], "lower")
+    ratio = np.array(list(map(gain, value_a, value_b, better)))
     low, high = ratio_interval(ratio, *_reach(left, a, b), *_reach(right, b, a))
     known = np.isfinite(low) & np.isfinite(high)
     rows = pd.DataFrame(
@@ -71,8 +74,9 @@ def compare(a: ResultFile, b: ResultFile) -> Comparison:
             "name": list(common),
             "concept": left["concept"].to_numpy(),
             "kernel": left["kernel"].to_numpy(),
-            "headline": np.where(agree, left["headline"], "seconds"),
-            "unit": np.where(agree, left["unit"], "s"),
+            "headline": np.where(agree, left["headline"], TIME.column),
+            "unit": np.where(agree, left["unit"], TIME.unit),
+            "better": better,
             "a": value_a,
             "b": value_b,
             "ratio": ratio,

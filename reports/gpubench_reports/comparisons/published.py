@@ -28,6 +28,7 @@ from gpubench_reports.common.files import file_bytes, reason, require_folder, wr
 from gpubench_reports.common.units import si
 from gpubench_reports.comparisons.validate import TARGET_FITTED, TARGET_PREDICTED, summary
 from gpubench_reports.results.checking import number_of, parse
+from gpubench_reports.results.quantities import TIME, better_of, gain
 from gpubench_reports.results.reader import ResultFile, read
 from gpubench_reports.results.rows import COUNTERS
 
@@ -42,8 +43,6 @@ _UNITS = {
     "latency_cycles": "cycles",
     "load_cycles": "cycles",
 }
-# Less of these is better: the time itself, or in proportion to it.
-_TIMES = ("seconds", "latency_cycles", "load_cycles")
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,8 @@ def _point(path: Path, head: dict[str, str], entry: Any) -> Point:
         if not isinstance(fields["fitted"], bool):
             raise ReportError(path, f"point '{what}': 'fitted' must be true or false")
         if "besides" in entry:
-            if fields["quantity"] in _TIMES[1:]:
+            own = fields["quantity"]
+            if own != TIME.column and better_of(own) == "lower":
                 raise ReportError(path, f"point '{what}': 'besides' needs a rate or seconds")
             fields["besides"] = _besides(path, what, entry["besides"])
     else:
@@ -175,7 +175,7 @@ def compare_points(
         if result is None:
             raise ReportError(point.device, "a point needs this device, and no file is of it")
         row = _row(result, point.row, point.quantity)
-        modelled, is_rate = _modelled(result, point, row), point.quantity not in _TIMES
+        modelled = _modelled(result, point, row)
         lines.append(
             {
                 "device": point.device,
@@ -188,7 +188,7 @@ def compare_points(
                 "class": classify(row["concept"], row["kernel"]),
                 "source": point.source,
                 "url": point.url,
-                "error": (point.value / modelled if is_rate else modelled / point.value) - 1,
+                "error": gain(modelled, point.value, better_of(point.quantity)) - 1,
             }
         )
     return pd.DataFrame(lines)

@@ -11,6 +11,7 @@ import pandas as pd
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.comparisons.compare import Comparison, compare
 from gpubench_reports.results.context import Context
+from gpubench_reports.results.quantities import gain
 from gpubench_reports.results.reader import ResultFile
 
 
@@ -105,7 +106,8 @@ def _by_dtype(results: Sequence[ResultFile], names: list[str], of_roof: bool) ->
         typed = np.array([isinstance(a.get("dtype"), str) for a in rows["arguments"]], dtype=bool)
         rows = rows[typed]  # of no rows a list would choose columns
         if of_roof:
-            rows = rows[rows["roof_fraction"] > 0].assign(value=rows["roof_fraction"])
+            rows = rows[rows["roof_fraction"] > 0]
+            rows = rows.assign(value=rows["roof_fraction"], better="higher")
         types = list(dict.fromkeys(a["dtype"] for a in rows["arguments"]))
         if len(types) < 2:
             continue
@@ -122,12 +124,10 @@ def _by_dtype(results: Sequence[ResultFile], names: list[str], of_roof: bool) ->
                 continue
             for dtype, row in group.items():
                 if dtype != types[0]:
-                    faster = row["value"] / base["value"]
-                    ratio = 1 / faster if row["headline"] == "seconds" else faster
                     found.append(
                         {
                             "dtype": f"{dtype} over {types[0]}",
-                            "ratio": ratio,
+                            "ratio": gain(base["value"], row["value"], row["better"]),
                             "low": math.nan,
                             "high": math.nan,
                         }

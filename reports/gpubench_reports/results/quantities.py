@@ -1,5 +1,6 @@
 """What rows can be judged by. Needs no package: what measures on a bare machine reads it."""
 
+import re
 from dataclasses import dataclass
 
 
@@ -28,4 +29,19 @@ REQUEST_QUANTITIES = (
     Quantity("wavefronts_per_request", "wavefronts per request", "", False),
     Quantity("sectors_per_request", "sectors per request", "", False),
 )
+# Counts of seconds, clocks or energy: names end in what they count, and rates in _per_second.
+_COSTS = re.compile(r"(?<!per_)seconds$|cycles$|^joules|^relative_error$")
 BY_COLUMN = {quantity.column: quantity for quantity in (*_KNOWN, *REQUEST_QUANTITIES)}
+
+
+def better_of(column: str) -> str:
+    """Whether "higher" or "lower" is better of a figure whose row does not say so."""
+    if column in BY_COLUMN:
+        return "higher" if BY_COLUMN[column].more_is_better else "lower"
+    return "lower" if _COSTS.search(column) else "higher"
+
+
+def gain(a: float, b: float, better: str) -> float:
+    """How many times as good `b` is as `a`, of which "higher" or "lower" is better: B / A of a
+    rate, A / B of a time, a latency or clocks."""
+    return b / a if better == "higher" else a / b

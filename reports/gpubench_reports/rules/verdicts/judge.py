@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpubench_reports.comparisons.ranges import Range
-from gpubench_reports.results.quantities import BY_COLUMN
+from gpubench_reports.results.quantities import better_of
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.model_error import is_known, sigma_of
 from gpubench_reports.rules.verdicts.derived import with_derived
@@ -124,7 +124,7 @@ def _yardstick(
             middle = math.sqrt(entry.low * entry.high)
             better, worse = entry.high / middle, entry.low / middle
             share = value / middle
-            if _less_is_more(entry.quantity):
+            if better_of(entry.quantity) == "lower":
                 share, better, worse = 1 / share, 1 / worse, 1 / better
             words = f"what was recorded for it ({entry.source})"
             return share, words, worse * (1 - limits["recorded"]), better * (1 + limits["recorded"])
@@ -156,11 +156,6 @@ def _edge(row: dict[str, Any]) -> float:
     if row["model_high_seconds"] > row["model_seconds"] > 0:
         return float(row["model_high_seconds"] / row["model_seconds"])
     return math.exp(2 * sigma_of(row["concept"], row["kernel"]))
-
-
-def _less_is_more(quantity: str) -> bool:
-    """Whether the quantity is a time, or clocks, and no rate."""
-    return quantity in BY_COLUMN and not BY_COLUMN[quantity].more_is_better
 
 
 def _no_grade(row: dict[str, Any], measured: bool) -> str:
