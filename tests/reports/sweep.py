@@ -20,7 +20,8 @@ def write_sweep(folder: Path, slow: dict[int, float] | None = None, gpus: int = 
     for gpu in range(gpus):
         factor = (slow or {}).get(gpu, 1.0)
         rows = [make_row(name, 1e-3 * factor * np.exp(0.002 * rng.normal())) for name in ROWS]
-        document = make_document(rows, device="h100-sxm", machine=f"n1/gpu{gpu}", **context)
+        known = {"device": "h100-sxm", "machine": f"n1/gpu{gpu}"} | context
+        document = make_document(rows, **known)
         folder.mkdir(exist_ok=True)
         (folder / f"n1-gpu{gpu}.json").write_text(json.dumps(document))
     return folder

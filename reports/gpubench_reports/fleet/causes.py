@@ -2,7 +2,7 @@
 its peers'.
 
 The rules are those of one device's diagnosis (rules/diagnosis). What each row depends on comes from
-the modelled run of the same device; where there is none, no cause is named.
+the modelled run of the same device in the same mode; where there is none, no cause is named.
 """
 
 import math
@@ -40,25 +40,32 @@ class Cause:
     look: str = ""
 
 
-def labels_of(device: str, names: list[str]) -> list[str]:
+def labels_of(device: str, mode: str, names: list[str]) -> list[str]:
     """What limits each row on that device, by its modelled run; empty where that is not known."""
-    if device not in baselines():
-        return [""] * len(names)
-    known = {row["name"]: row["label"] for row in baseline(device).timed}
+    modelled = _modelled(device, mode)
+    known = {row["name"]: row["label"] for row in modelled.timed} if modelled else {}
     return [known.get(name, "") for name in names]
 
 
-def cause_of(device: str, own: Times, peers: Times, state: dict[str, object]) -> Cause:
+def cause_of(device: str, mode: str, own: Times, peers: Times, state: dict[str, object]) -> Cause:
     """Why `own` is slower than `peers`: the same rows, at the peers' medians."""
     told = Cause()
-    if device in baselines():
-        healthy = _as_result(baseline(device), peers, {})
-        for best in diagnose(_as_result(baseline(device), own, state), healthy)[:1]:
+    if modelled := _modelled(device, mode):
+        healthy = _as_result(modelled, peers, {})
+        for best in diagnose(_as_result(modelled, own, state), healthy)[:1]:
             told = Cause(best.says, best.evidence, best.look)
     seen = told.evidence or low_clock_of(pd.DataFrame(_state(own)), _median(peers.clock_hz), _LOWER)
     return replace(
         told, evidence="; ".join(filter(None, (seen, _hotter(own, peers), _shared(state))))
     )
+
+
+def _modelled(device: str, mode: str) -> ResultFile | None:
+    """The modelled run of that device, if it is of this mode: in another, other parts limit."""
+    if device not in baselines():
+        return None
+    found = baseline(device)
+    return found if found.context.mode == mode else None
 
 
 def _shared(state: dict[str, object]) -> str:

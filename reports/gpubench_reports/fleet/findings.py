@@ -96,8 +96,8 @@ def judge_fleet(fleet: Fleet) -> Verdict:
         missing += gaps(fleet, members)
         if len(members) < FEWEST:
             notes.append(
-                f"{device}: not judged: only {plural(len(members), 'GPU')} of this kind; "
-                f"at least {FEWEST} are needed"
+                f"{_title(fleet, members)}: not judged: only {plural(len(members), 'GPU')} of this "
+                f"kind; at least {FEWEST} are needed"
             )
             continue
         own, shifts, mixed = _peers_of(fleet, str(device), str(mode), members)
@@ -139,7 +139,7 @@ def _peers_of(
     rows = np.flatnonzero(np.isfinite(seconds).sum(axis=0) >= FEWEST)
     logs = np.log(seconds[:, rows])
     names = [fleet.names[row] for row in rows]
-    groups = groups_of(device, names)
+    groups = groups_of(device, mode, names)
     firmware = fleet.gpus.iloc[members][list(_FIRMWARE)]
     kinds = list(firmware.groupby(list(_FIRMWARE), sort=True).indices.items())
     kinds.sort(key=lambda kind: -len(kind[1]))
@@ -164,17 +164,23 @@ def _peers_of(
             f"{len(of_kind)} with {title}"
             for title, (_, of_kind) in zip(titles, kinds, strict=True)
         )
-        notes.append(f"{device}: mixed firmware, no measurable cost: {parts}")
+        notes.append(f"{_title(fleet, members)}: mixed firmware, no measurable cost: {parts}")
     return own, shifts, notes
 
 
-def groups_of(device: str, names: list[str]) -> tuple[Group, ...]:
+def _title(fleet: Fleet, members: np.ndarray) -> str:
+    """The kind of these GPUs, in words."""
+    device = str(fleet.gpus["device"].iloc[members[0]])
+    return ", ".join(filter(None, (device, fleet.mode_of(members[0]))))
+
+
+def groups_of(device: str, mode: str, names: list[str]) -> tuple[Group, ...]:
     """The rows of each concept, and those that each part of the GPU limits."""
     concepts = pd.Series([name.partition("/")[0] for name in names])
     found = [
         Group(str(c), np.asarray(rows)) for c, rows in concepts.groupby(concepts).indices.items()
     ]
-    limits = pd.Series(labels_of(device, names))
+    limits = pd.Series(labels_of(device, mode, names))
     found += [
         Group(f"rows limited by {part}", np.asarray(rows))
         for part, rows in limits.groupby(limits).indices.items()
@@ -320,7 +326,7 @@ def _cause(
     mine = Times(own.names, reference * np.exp(excess), *_state(fleet, members, own.rows))
     usual = Times(own.names, reference, *own.state)
     seen = fleet.gpus["state"].iloc[members[0]] if len(members) == 1 else {}
-    return cause_of(own.device, mine, usual, seen)
+    return cause_of(own.device, own.mode, mine, usual, seen)
 
 
 def _state(fleet: Fleet, members: np.ndarray, rows: np.ndarray) -> list[np.ndarray]:

@@ -114,9 +114,9 @@ def _fleet(database: Any, where: str) -> Fleet:
 def write_lake(fleet: Fleet, out: Path) -> str:
     """Writes `out`/device=D/date=YYYY-MM-DD/fleet-ID.parquet; returns a line that says what.
 
-    ID stands for the GPUs' names: the file of an earlier sweep of the same GPUs on the same day is
-    replaced, those of other GPUs stay. Raises ReportError where a GPU's
-    result does not say when it was measured, and as parquet.write_lake does.
+    ID stands for the GPUs' names and modes: the file of an earlier sweep of the same GPUs in the
+    same mode on the same day is replaced, those of other GPUs stay. Raises ReportError where a
+    GPU's result does not say when it was measured, and as parquet.write_lake does.
     """
     for machine, date in zip(fleet.gpus["machine"], fleet.gpus["date"], strict=True):
         if not date:
@@ -132,7 +132,8 @@ def write_lake(fleet: Fleet, out: Path) -> str:
         night=[int(date.replace("-", "")) for date in table["date"]],
         **{name: getattr(fleet, name)[known] for name in MATRICES},
     )
-    names = "\n".join(sorted(fleet.gpus["machine"])).encode("utf-8")
+    lines = sorted(set(zip(fleet.gpus["machine"], fleet.gpus["mode"], strict=True)))
+    names = "\n".join(f"{machine}\t{mode}" for machine, mode in lines).encode("utf-8")
     of_gpus = f"fleet-{hashlib.sha256(names).hexdigest()[:12]}"
     parquet.write_lake([(of_gpus, table)], fleet.modelled, out)
-    return f"{plural(len(table), 'row')} of {plural(len(fleet.gpus), 'GPU')} below {out}"
+    return f"{plural(len(table), 'row')} of {plural(fleet.size, 'GPU')} below {out}"

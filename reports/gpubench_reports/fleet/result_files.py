@@ -36,10 +36,10 @@ class _Unread:
 def read_folder(folder: Path) -> Fleet:
     """The fleet whose result files lie in `folder`, at any depth.
 
-    A GPU's times are the shortest of its runs, and files of one UUID are of one GPU. A
-    file that cannot be read costs its GPU only: it becomes absent, as does a GPU of which there is
-    only a log (NODE-gpuN.log) or a journal. Raises ReportError where there is no result at all, or
-    modelled and measured ones are mixed.
+    A GPU's times in a mode are the shortest of its runs in that mode, and files of one UUID are of
+    one GPU. A file that cannot be read costs its GPU only: it becomes absent, as does a GPU of
+    which there is only a log (NODE-gpuN.log) or a journal. Raises ReportError where there is no
+    result at all, or modelled and measured ones are mixed.
     """
     require_folder(folder, "result files, one per GPU")
     paths = sorted(folder.rglob("*.json"))
@@ -104,7 +104,8 @@ def _by_gpu(runs: list[tuple[str, ProcessFile]]) -> dict[str, list[ProcessFile]]
 
 
 def _is_copy(one: ProcessFile, other: ProcessFile) -> bool:
-    return one.context.date == other.context.date and _seconds(one) == _seconds(other)
+    same = (one.context.date, one.environment) == (other.context.date, other.environment)
+    return same and _seconds(one) == _seconds(other)
 
 
 def _seconds(process: ProcessFile) -> dict[str, float]:
@@ -173,11 +174,11 @@ def _table(
 ) -> Fleet:
     names = sorted({name for runs in by_machine.values() for run in runs for name in run.timings})
     column = {name: number for number, name in enumerate(names)}
-    shape = (len(by_machine), len(names))
+    alike = _alike(by_machine)
+    shape = (len(alike), len(names))
     matrices = {name: np.full(shape, np.nan) for name in MATRICES}
     lines: list[dict[str, Any]] = []
-    for number, machine in enumerate(sorted(by_machine)):
-        runs = by_machine[machine]
+    for number, (machine, runs) in enumerate(alike):
         for run in runs:
             for name, timing in run.timings.items():
                 at = number, column[name]
@@ -187,6 +188,17 @@ def _table(
                         matrix[at] = math.nan if value is None else float(value)
         lines.append(_line(machine, runs))
     return Fleet(pd.DataFrame(lines), names, **matrices, absent=absent, modelled=modelled)
+
+
+def _alike(by_machine: dict[str, list[ProcessFile]]) -> list[tuple[str, list[ProcessFile]]]:
+    """Each GPU's runs on one kind of device in one mode. A hot run finds in L2 what a cold one
+    reads from DRAM: its times are never those of the other."""
+    found: dict[tuple[str, str, str], list[ProcessFile]] = {}
+    for machine, runs in by_machine.items():
+        for run in runs:
+            key = (machine, run.environment.device, run.environment.mode)
+            found.setdefault(key, []).append(run)
+    return [(key[0], found[key]) for key in sorted(found)]
 
 
 def _line(machine: str, runs: list[ProcessFile]) -> dict[str, Any]:

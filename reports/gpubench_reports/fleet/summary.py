@@ -62,7 +62,7 @@ def text(verdict: Verdict) -> str:
 
 
 def size_of(fleet: Fleet) -> str:
-    return f"{plural(len(fleet.gpus), 'GPU')}, {plural(len(fleet.names), 'row')}"
+    return f"{plural(fleet.size, 'GPU')}, {plural(len(fleet.names), 'row')}"
 
 
 def counts(verdict: Verdict) -> str:
@@ -75,17 +75,18 @@ def counts(verdict: Verdict) -> str:
 
 def headline(verdict: Verdict, finding: Finding) -> str:
     """What is wrong, in one line."""
-    if finding.kind == FAILED:
-        return f"rows failed: {finding.name}: {finding.says}"
-    if finding.kind == PARTIAL:
-        return f"rows missing: {finding.name}: {finding.says}"
     if finding.kind == ABSENT:
         return f"no result: {finding.name}: {finding.says}"
-    where = place(verdict, finding)
+    where = filter(None, (place(verdict, finding), verdict.fleet.mode_of(finding.gpus[0])))
+    words = ", ".join(where)
+    name = finding.name + (f" ({words})" if words else "")
+    if finding.kind == FAILED:
+        return f"rows failed: {name}: {finding.says}"
+    if finding.kind == PARTIAL:
+        return f"rows missing: {name}: {finding.says}"
     kind = "GPU" if finding.kind == GPU else finding.kind
-    name = f"{kind} {finding.name}" + (f" ({where})" if where else "")
     many = f", {plural(len(finding.gpus), 'GPU')}" if finding.kind != GPU else ""
-    return f"slow {name}{many}: {finding.slower:+.1%} time in {groups(finding.groups)}"
+    return f"slow {kind} {name}{many}: {finding.slower:+.1%} time in {groups(finding.groups)}"
 
 
 def place(verdict: Verdict, finding: Finding) -> str:
@@ -126,7 +127,7 @@ def as_json(verdict: Verdict) -> str:
             VERDICT: SCHEMA_VERSION,
             "modelled": fleet.modelled,
             "exit_code": exit_code(verdict),
-            "gpus": len(fleet.gpus),
+            "gpus": fleet.size,
             "rows": len(fleet.names),
             "findings": [_finding(verdict, finding) for finding in verdict.findings],
             "drain": list(_drain(verdict)),
@@ -139,6 +140,7 @@ def _finding(verdict: Verdict, finding: Finding) -> dict[str, Any]:
     return {
         "kind": finding.kind,
         "name": finding.name,
+        "mode": verdict.fleet.gpus["mode"].iloc[finding.gpus[0]] if finding.gpus else None,
         "gpus": [verdict.fleet.gpus["machine"].iloc[gpu] for gpu in finding.gpus],
         "slower": finding.slower,
         "p_value": finding.p,

@@ -15,9 +15,9 @@ MATRICES = ("seconds", *STATE)
 class Fleet:
     """The results of all GPUs. A value that nobody measured is NaN, a word that nobody said empty.
 
-    gpus           one line per GPU, numbered from 0: machine (its name, NODE/gpuN), node, gpu,
-                   rack, slot, device, mode, driver, cuda, vbios, uuid, date (YYYY-MM-DD), runs
-                   (how many runs its times come from), and what `unsaid` names
+    gpus           one line per GPU, device and mode, numbered from 0: machine (the GPU's name,
+                   NODE/gpuN), node, gpu, rack, slot, device, mode, driver, cuda, vbios, uuid, date
+                   (YYYY-MM-DD), runs (how many runs its times come from), and what `unsaid` names
     names          the rows' names, concept/kernel/arguments
     seconds        [gpu, row] the time; of several runs, the shortest
     clock_hz, temperature_c, throttled    [gpu, row] the state of the GPU meanwhile
@@ -33,6 +33,16 @@ class Fleet:
     throttled: np.ndarray
     absent: tuple[tuple[str, str], ...]
     modelled: bool
+
+    @property
+    def size(self) -> int:
+        """How many GPUs it has: one that was measured hot and cold has two lines."""
+        return int(self.gpus["machine"].nunique())
+
+    def mode_of(self, line: int) -> str:
+        """In words, the mode that a line of `gpus` is about; empty where all are of the same."""
+        modes = self.gpus["mode"]
+        return f"{modes.iloc[line] or 'unknown'} mode" if modes.nunique() > 1 else ""
 
 
 def unsaid(gpus: int) -> dict[str, list[Any]]:
