@@ -4,6 +4,7 @@ What a whole rack or node has in common is one finding, and is taken off its GPU
 judged. So is what GPUs of one firmware have in common.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -101,9 +102,17 @@ def judge_fleet(fleet: Fleet) -> Verdict:
             )
             continue
         own, shifts, mixed = _peers_of(fleet, str(device), str(mode), members)
-        peers.append(own)
         notes += mixed
         findings += shifts
+        runs = fleet.gpus["runs"].to_numpy()[members]
+        judged = judging.judgeable(own.excess, own.groups, runs)
+        lacking = {at for at, _ in missing} if judged.any() else set()  # which is a finding
+        unjudged = np.array([at for at in members[~judged] if at not in lacking], dtype=int)
+        if len(unjudged):
+            notes.append(_too_few_rows(fleet, own, unjudged))
+        if not judged.any():
+            continue
+        peers.append(own)
         findings += _places_and_gpus(fleet, own, ALPHA / len(kinds))
     findings += [
         Finding(FAILED, machine, (at,), says="; ".join(failed[:_SHOWN_ROWS]))
@@ -120,6 +129,23 @@ def judge_fleet(fleet: Fleet) -> Verdict:
     return Verdict(fleet, tuple(peers), tuple(findings), (*notes, *_caveats(fleet)))
 
 
+def _too_few_rows(fleet: Fleet, own: Peers, unjudged: np.ndarray) -> str:
+    """That the `unjudged` GPUs have too few rows, and what became of the others."""
+    names = [str(name) for name in fleet.gpus["machine"].iloc[unjudged]]
+    who = "" if len(names) == len(own.members) else f"{_listed(names)} "
+    lost = Counter(why for each in fleet.gpus["lost"].iloc[unjudged] for why in each.values())
+    why = f"; of other rows, most were {lost.most_common(1)[0][0]}" if lost else ""
+    return (
+        f"{_title(fleet, own.members)}: {who}not judged: too few rows that {FEWEST} GPUs have: "
+        f"{judging.AGREE} of a concept are needed, or one that was measured twice{why}"
+    )
+
+
+def _listed(machines: list[str]) -> str:
+    more = f" and {len(machines) - _NAMED} more" if machines[_NAMED:] else ""
+    return f"{', '.join(machines[:_NAMED])}{more}"
+
+
 def _caveats(fleet: Fleet) -> Iterator[str]:
     """What the result files say to know of GPUs, and of which."""
     of_gpus: dict[str, list[str]] = {}
@@ -127,8 +153,7 @@ def _caveats(fleet: Fleet) -> Iterator[str]:
         for caveat in caveats:
             of_gpus.setdefault(caveat, []).append(machine)
     for caveat, machines in of_gpus.items():
-        more = f" and {len(machines) - _NAMED} more" if machines[_NAMED:] else ""
-        yield f"{', '.join(machines[:_NAMED])}{more}: {caveat}"
+        yield f"{_listed(machines)}: {caveat}"
 
 
 def _peers_of(

@@ -102,7 +102,7 @@ def scale_of(excess: np.ndarray) -> tuple[np.ndarray, float]:
     tails = _freedom_of_tails(excess[:, noisy] / own[noisy])
     own = np.where(noisy, own, _LEAST_SIGMA)
     freedom = _MAD_EFFICIENCY * (units - 1)
-    typical = np.median(own)
+    typical = np.median(own) if len(own) else _LEAST_SIGMA
     variance = (freedom * own**2 + _PRIOR_FREEDOM * typical**2) / (freedom + _PRIOR_FREEDOM)
     sigma: np.ndarray = np.sqrt(variance)
     return sigma, min(freedom + _PRIOR_FREEDOM, tails)
@@ -121,6 +121,21 @@ def _freedom_of_tails(z: np.ndarray) -> float:
     return float(heavier[-1]) if len(heavier) else float(_TAILS[0])
 
 
+def judgeable(excess: np.ndarray, groups: Sequence[Group], runs: np.ndarray) -> np.ndarray:
+    """[unit] whether it has enough rows that judge() could find it slow."""
+    present = np.isfinite(excess)
+    needed = _needed(runs)
+    found: np.ndarray = present.sum(axis=1) >= _DECIDED_BY_AGREE
+    for group in groups:
+        found |= present[:, group.rows].sum(axis=1) >= needed
+    return found
+
+
+def _needed(runs: np.ndarray) -> np.ndarray:
+    """[unit] how many rows of a group must be slow."""
+    return np.where(runs > 1, 1, AGREE)
+
+
 def _p_values(excess: np.ndarray, sigma: np.ndarray, freedom: float) -> np.ndarray:
     """One-sided, of each row of each unit; 1 below the floor and where there is no time."""
     p = np.ones(excess.shape)
@@ -134,7 +149,7 @@ def _of_group(p: np.ndarray, excess: np.ndarray, runs: np.ndarray) -> np.ndarray
     """Each unit's p-value for a group of rows: that as many of them are slow as must agree."""
     present = np.isfinite(excess).sum(axis=1)
     ordered = np.sort(p, axis=1)
-    needed = np.where(runs > 1, 1, AGREE)
+    needed = _needed(runs)
     enough = (present >= needed) & (needed <= p.shape[1])
     at = np.minimum(needed, p.shape[1]) - 1
     least = ordered[np.arange(len(p)), at] * np.maximum(present - needed + 1, 1)

@@ -38,7 +38,7 @@ _COUNTS = {
 
 
 def exit_code(verdict: Verdict) -> int:
-    """0: nothing found; 1: something was; 2: no two GPUs could be compared."""
+    """0: nothing found; 1: something was; 2: no GPU could be judged by its peers."""
     if verdict.findings:
         return 1
     return 0 if verdict.peers else 2
