@@ -22,8 +22,8 @@ rows that changed, largest change first, and counts the others.
 --against=h100-sxm compares one file with the modelled run of that device.
 
 --fail-on=5% makes the exit code 1 if a row of B is more than 5 % slower. If the row has an
-interval, all of it must be more than 5 % slower. A row of A that B lacks, or that failed in B,
-also makes the exit code 1. A and B must then be two different files.
+interval, all of it must be more than 5 % slower. A row that A measured and B lacks, and any row
+that failed in B, also make the exit code 1. A and B must then be two different files.
 
 With more than two files, with --by or with --of-roof, compare prints the geometric means of the
 ratios by concept, kernel or type. There is one column per file, named by what distinguishes the

@@ -31,7 +31,7 @@ class Comparison:
     verdict   "faster", "slower", "same" (the interval holds 1) or "unknown" (no interval)
 
     `warnings` says what makes the files unlike; `only_a`, `only_b` are (name, why) of rows that
-    have a time in one file only.
+    have a time in one file only, and `failed` of rows that failed in B and have no time in A.
     """
 
     a: ResultFile
@@ -40,6 +40,7 @@ class Comparison:
     warnings: list[str]
     only_a: list[tuple[str, str]]
     only_b: list[tuple[str, str]]
+    failed: list[tuple[str, str]]
 
     @property
     def mixed(self) -> bool:
@@ -87,7 +88,7 @@ def compare(a: ResultFile, b: ResultFile) -> Comparison:
             ),
         }
     )
-    return Comparison(a, b, rows, differences(a, b), _only(a, b), _only(b, a))
+    return Comparison(a, b, rows, differences(a, b), _only(a, b), _only(b, a), _failed(a, b))
 
 
 def _reach(
@@ -132,7 +133,8 @@ def signed(ratio: float) -> str:
 
 def failures(comparison: Comparison, limit: float) -> list[str]:
     """What of B is slower than A by more than `limit`, a fraction, in a line each, worst first: by
-    the whole of the interval where there is one. Then what A measured and B did not."""
+    the whole of the interval where there is one. Then what A measured and B did not, and what else
+    failed in B."""
     rows = comparison.rows
     best = rows["high"].where(rows["verdict"] != "unknown", rows["ratio"])
     slower = rows[best < 1 - limit].sort_values("ratio", kind="stable")
@@ -140,7 +142,7 @@ def failures(comparison: Comparison, limit: float) -> list[str]:
         f"{name}: {1 - ratio:.1%} slower"
         for name, ratio in zip(slower["name"], slower["ratio"], strict=True)
     ]
-    return lines + [f"{name}: {why}" for name, why in comparison.only_a]
+    return lines + [f"{name}: {why}" for name, why in comparison.only_a + comparison.failed]
 
 
 def as_json(comparison: Comparison) -> str:
@@ -153,6 +155,7 @@ def as_json(comparison: Comparison) -> str:
             "rows": comparison.rows,
             "only_a": [{"name": name, "why": why} for name, why in comparison.only_a],
             "only_b": [{"name": name, "why": why} for name, why in comparison.only_b],
+            "failed": [{"name": name, "why": why} for name, why in comparison.failed],
         }
     )
 
@@ -230,3 +233,13 @@ def _only(here: ResultFile, there: ResultFile) -> list[tuple[str, str]]:
         if state != "ok":
             found.append((row["name"], f"{state} there: {why}" if why else f"{state} there"))
     return found
+
+
+def _failed(a: ResultFile, b: ResultFile) -> list[tuple[str, str]]:
+    status = {row["name"]: row["status"] for row in a.records}
+    words = {"failed": "in both files", "skipped": "in B, skipped in A"}
+    return [
+        (row["name"], f"failed {words.get(was, 'in B, absent in A')}: {row['reason']}")
+        for row in b.records
+        if row["status"] == "failed" and (was := status.get(row["name"])) != "ok"
+    ]

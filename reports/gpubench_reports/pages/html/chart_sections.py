@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from gpubench_reports.common.plain_text import clean
+from gpubench_reports.common.units import plural
 from gpubench_reports.comparisons.compare import changed
 from gpubench_reports.pages import paragraphs
 from gpubench_reports.pages.html.concept_words import sections_of
@@ -70,6 +71,9 @@ def comparisons(facts: Facts, charts: Sequence[Chart]) -> list[Markup]:
         for letter, names in (("the other file", comparison.only_a), ("this", comparison.only_b)):
             if names:
                 parts.append(tag("p", f"{len(names)} rows only {letter} has.", class_="small"))
+        if comparison.failed:
+            words = f"{plural(len(comparison.failed), 'row')} without a time in A failed in B."
+            parts.append(tag("p", words, class_="small"))
     return [tag("section", tag("h2", "Comparison"), *parts, id="comparison")]
 
 

@@ -69,9 +69,14 @@ def print_comparison(comparison: Comparison, everything: bool = False) -> None:
     if hidden:
         lead = "the rows that changed most are above, " if len(shown) else ""
         console.print(Text(f"{lead}{plural(hidden, 'row')} not printed: --all prints them"))
-    for letter, names in (("A", comparison.only_a), ("B", comparison.only_b)):
+    lists = (
+        ("only in A", comparison.only_a),
+        ("only in B", comparison.only_b),
+        ("without a time in A, and failed in B", comparison.failed),
+    )
+    for title, names in lists:
         if names:
-            console.print(bold(f"{len(names)} only in {letter}"))
+            console.print(bold(f"{len(names)} {title}"))
             kept = names if everything else names[:_MOST_ALONE]
             for name, why in kept:
                 console.print(Text(f"  {name}: {why}"))
