@@ -308,6 +308,10 @@ def test_bad_input_is_one_line(refused, write):
     assert "is of mode 'hot'" in refused(mode="hot")
     assert "gives no figure at all" in refused(rows=[make_row("a/b/n:1")])
     assert "must be called mine.json" in refused("--name", "mine", "--out", "other.json")
+    for name in ("../mine", "a/b", "/tmp/mine", ""):
+        line = f"gpubench-report: --name: '{name}' cannot be the name of a device file"
+        assert refused("--name", name) == line
+    assert "no file can be called as its device, '../x': --name" in refused(device="../x")
     bad = write(
         {"figures": {"sm_cuont": {}}, "name": "x", "title": "x", "kind": "gpu", "sources": {}},
         "x.json",

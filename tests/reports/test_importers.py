@@ -206,6 +206,16 @@ def test_babelstream(tmp_path):
     assert found["seconds"] == pytest.approx(2 * found["min_seconds"])
 
 
+@pytest.mark.parametrize("before", [True, False])
+def test_babelstream_that_failed_its_check_is_not_measured(tmp_path, before):
+    wrong = "Validation failed on a[]. Average error 0.5"
+    log = (SAMPLES / FILES["babelstream"]).read_text()
+    (tmp_path / "log").write_text(f"{wrong}\n{log}" if before else f"{log}{wrong}\n")
+    rows = imported(tmp_path, "babelstream", tmp_path / "log").rows
+    assert len(rows) == 5
+    assert set(zip(rows["status"], rows["reason"], strict=True)) == {("failed", wrong)}
+
+
 def test_mixbench(tmp_path):
     result = imported(tmp_path, "mixbench")
     assert result.context.device_title == "NVIDIA A100-SXM4-80GB"

@@ -13,6 +13,7 @@ import pytest
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import write_atomically
+from gpubench_reports.fleet.result_files import read_folder
 
 from .factory import make_document
 from .sweep import write_sweep
@@ -171,3 +172,19 @@ def test_a_loop_of_links_is_one_line(write, tmp_path, capsys):
     ):
         assert main(words) == 2
         assert capsys.readouterr().err == f"gpubench-report: {loop}: cannot {verb}: {why}\n"
+
+
+@pytest.mark.parametrize(("stream", "name"), [(1, "verdict.json"), (2, "said.log")])
+def test_what_the_shell_made_for_the_verdict_is_no_gpu(tmp_path: Path, stream, name):
+    """As in `gpubench-report fleet sweep --json > sweep/verdict.json`."""
+    sweep = write_sweep(tmp_path / "sweep", gpus=4)
+    kept = os.dup(stream)
+    with (sweep / name).open("w") as file:
+        os.dup2(file.fileno(), stream)
+        try:
+            fleet = read_folder(sweep)
+        finally:
+            os.dup2(kept, stream)
+            os.close(kept)
+    assert fleet.absent == ()
+    assert [machine for machine, _ in read_folder(sweep).absent] == [Path(name).stem]

@@ -144,14 +144,30 @@ def _opened_in_place(path: Path) -> IO[bytes] | None:
         there = path.stat()
     except OSError:
         return None
-    for number in (1, 2):  # to open it anew would begin at another place
-        with contextlib.suppress(OSError):
-            if os.path.samestat(there, os.fstat(number)):
-                sys.stdout.flush()
-                return os.fdopen(os.dup(number), "wb")
+    number = _stream_into(there)
+    if number is not None:  # to open it anew would begin at another place
+        sys.stdout.flush()
+        return os.fdopen(os.dup(number), "wb")
     if stat.S_ISFIFO(there.st_mode):
         return _opened_pipe(path)
     return path.open("wb") if _is_special(path) else None
+
+
+def is_own_output(path: Path) -> bool:
+    """Whether this process prints into the file at `path`: the shell made it, empty or not yet."""
+    try:
+        return _stream_into(path.stat()) is not None
+    except OSError:
+        return False
+
+
+def _stream_into(there: os.stat_result) -> int | None:
+    """The standard stream that goes into this file, if one does."""
+    for number in (1, 2):
+        with contextlib.suppress(OSError):
+            if os.path.samestat(there, os.fstat(number)):
+                return number
+    return None
 
 
 def _opened_pipe(path: Path) -> IO[bytes]:

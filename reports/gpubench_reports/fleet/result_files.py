@@ -13,7 +13,7 @@ import pandas as pd
 
 from gpubench_reports.common.dates import order_of
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.common.files import file_bytes, require_folder
+from gpubench_reports.common.files import file_bytes, is_own_output, require_folder
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.common.processes import process_pool, usable_cpus
 from gpubench_reports.fleet.table import MATRICES, Fleet, machine_name, node_and_gpu
@@ -42,7 +42,7 @@ def read_folder(folder: Path) -> Fleet:
     result at all, or modelled and measured ones are mixed.
     """
     require_folder(folder, "result files, one per GPU")
-    paths = sorted(folder.rglob("*.json"))
+    paths = _inside(folder, "*.json")
     read = list(_read_all(folder, paths))
     runs = [one for one in read if isinstance(one, tuple)]
     if not runs:
@@ -63,7 +63,7 @@ def _absent(
 ) -> Iterator[tuple[str, str]]:
     """What began and left no result that can be read, and why; of several reasons, the last tells
     most."""
-    for log in sorted(folder.rglob("*.log")):
+    for log in _inside(folder, "*.log"):
         if not log.with_suffix(".json").exists():
             yield _machine_of(folder, log), _last_line(log)
     for journal in sorted(folder.rglob("*.json.journal")):
@@ -116,6 +116,11 @@ def _uuid(process: ProcessFile) -> str:
     """Empty where it is not known, or stands for several: a slice's (MIG) is that of the whole."""
     state = process.context.device_state
     return "" if state.get("mig") else str(state.get("uuid", ""))
+
+
+def _inside(folder: Path, pattern: str) -> list[Path]:
+    """The files in `folder`, at any depth, without what this command prints into."""
+    return [path for path in sorted(folder.rglob(pattern)) if not is_own_output(path)]
 
 
 def files_in(folder: Path) -> list[Path]:

@@ -319,7 +319,14 @@ def device_text(found: Calibration, name: str) -> str:
 
 def output_path(result: ResultFile, name: str | None, out: Path | None) -> Path:
     """Where the new file goes: its stem is its name. Raises ReportError where it must not."""
+    if name is not None and not _is_name(name):
+        raise ReportError("--name", f"'{name}' cannot be the name of a device file")
     if out is None:
+        if name is None and not _is_name(result.context.device):
+            device = result.context.device
+            raise ReportError(
+                result.path, f"no file can be called as its device, '{device}': --name"
+            )
         out = Path(f"{name or f'{result.context.device}-calibrated'}.json")
     if out.suffix != ".json" or (name is not None and name != out.stem):
         raise ReportError(out, f"must be called {name or out.stem}.json, as the device in it")
@@ -327,6 +334,11 @@ def output_path(result: ResultFile, name: str | None, out: Path | None) -> Path:
     if result.context.modelled and os.path.realpath(out) in shipped:
         raise ReportError(out, "is a device file that ships: no modelled figures go into it")
     return out
+
+
+def _is_name(name: str) -> bool:
+    """Whether a file in a folder can be called so."""
+    return bool(name) and name == Path(name).name and "\0" not in name
 
 
 def _source(found: Calibration, one: Calibrated) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.results.checking import number_of
-from gpubench_reports.results.importers.imported import Imported, lines_of, row_of
+from gpubench_reports.results.importers.imported import Imported, lines_of, lost, row_of
 
 _BABEL_KERNELS = {"copy": "copy", "mul": "scale", "add": "add", "triad": "triad", "dot": "dot"}
 AXES = {"bytes": "bytes per lane", "unroll": "accesses in flight per thread"}
@@ -17,7 +17,9 @@ def read(path: Path) -> Imported:
     found = Imported(path, "BabelStream")
     titles: list[str] = []
     tables, device, table = 0, "", ""
-    for line in lines_of(path):
+    lines = lines_of(path)
+    wrong = _wrong(lines)
+    for line in lines:
         cells = [cell.strip() for cell in line.split(",")]
         if match := re.match(r"Using \S+ device (.*)", line):
             device = clean(match.group(1).strip())
@@ -31,8 +33,17 @@ def read(path: Path) -> Imported:
         elif titles[:1] == ["function"] and len(cells) == len(titles):
             of_line = dict(zip(titles, cells, strict=True))
             for row in _babel_row(of_line):
-                found.add(row, f"{_elements(of_line)}{table}")
+                kept = lost(row, "failed", wrong) if wrong else row
+                found.add(kept, f"{_elements(of_line)}{table}")
     return found
+
+
+def _wrong(lines: list[str]) -> str:
+    """What it says of results that its check found wrong; empty if it says nothing. It checks the
+    arrays once, after all kernels, so none of these is known to be right; and the errors' stream
+    has its own place in a log, so they may be of any run in it."""
+    found = (re.search(r"Validation failed.*", line, re.IGNORECASE) for line in lines)
+    return "; ".join(dict.fromkeys(clean(match.group().strip()) for match in found if match))
 
 
 def _elements(cells: dict[str, str]) -> str:
