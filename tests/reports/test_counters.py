@@ -156,6 +156,11 @@ def test_a_profile_of_other_rows_is_an_error(compared):
         compared([launch()], [("", SIGNATURE, metrics_of(FIGURES))])
 
 
+def test_a_profile_without_the_metrics_agrees_in_nothing(compared):
+    with pytest.raises(ReportError, match="no figure in common with the profile"):
+        compared([launch()], [(ROW, SIGNATURE, {"gpu__time_duration.sum": 1e6})])
+
+
 def test_kernels_have_one_name_however_they_are_spelled():
     same = {
         "void a::k<(int)2, float>(const float *)",

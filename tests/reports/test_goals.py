@@ -341,6 +341,17 @@ def test_the_command_for_other_programs(folder, capsys):
         main(["goals", str(folder.path), "--json", "--markdown"])
 
 
+@pytest.mark.parametrize("other", [{"mode": "hot"}, {"device": "h100-sxm"}])
+def test_suites_of_two_modes_or_devices_have_no_median(folder, capsys, other):
+    folder.suites(4.4e12, 4.4e12)
+    folder.file("suite-3.json", copy_row(4.4e12), **other)
+    assert main(["goals", str(folder.path)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    (key,) = other
+    assert "suite-3.json: is no repetition of " in line
+    assert f"{key} is {other[key]}, not " in line
+
+
 def test_bad_folders_are_one_line(tmp_path, capsys):
     (tmp_path / "file").touch()
     for path, words in [

@@ -56,15 +56,7 @@ def agree(results: Sequence[ResultFile]) -> Agreement:
     for a, b in itertools.combinations(results, 2):
         if a.path.samefile(b.path):
             raise ReportError(b.path, "is named twice: a file agrees with itself")
-    for other in results[1:]:
-        for key in ("device_kind", "device", "mode", "git_commit"):
-            mine, theirs = (getattr(r.context, key) for r in (first, other))
-            if mine != theirs:
-                raise ReportError(
-                    other.path,
-                    f"is no repetition of {first.path}: "
-                    f"{key} is {theirs or 'not stated'}, not {mine}",
-                )
+    require_repetitions(results)
     tables = [result.ok.set_index("name") for result in results]
     common = [n for n in first.rows["name"] if all(n in table.index for table in tables)]
     if not common:
@@ -106,6 +98,20 @@ def agree(results: Sequence[ResultFile]) -> Agreement:
         if name not in common:
             lost.setdefault(name, "measured in some files only")
     return Agreement(tuple(results), rows, list(lost.items()))
+
+
+def require_repetitions(results: Sequence[ResultFile]) -> None:
+    """Raises ReportError unless all are runs of one program in one mode on one kind of device."""
+    first = results[0]
+    for other in results[1:]:
+        for key in ("device_kind", "device", "mode", "git_commit"):
+            mine, theirs = (getattr(r.context, key) for r in (first, other))
+            if mine != theirs:
+                raise ReportError(
+                    other.path,
+                    f"is no repetition of {first.path}: "
+                    f"{key} is {theirs or 'not stated'}, not {mine}",
+                )
 
 
 def as_json(found: Agreement) -> str:

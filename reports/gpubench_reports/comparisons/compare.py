@@ -241,5 +241,5 @@ def _failed(a: ResultFile, b: ResultFile) -> list[tuple[str, str]]:
     return [
         (row["name"], f"failed {words.get(was, 'in B, absent in A')}: {row['reason']}")
         for row in b.records
-        if row["status"] == "failed" and (was := status.get(row["name"])) != "ok"
+        if row["status"] == "failed" and (was := status.get(row["name"], "")) != "ok"
     ]

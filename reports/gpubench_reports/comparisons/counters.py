@@ -276,6 +276,10 @@ def compare(result: ResultFile, profiled: Sequence[Profiled]) -> CountComparison
             "has no launch in common with the profile: it must come from --profile (on a GPU with "
             "--predict), and ncu must run with --nvtx",
         )
+    if not found.equal.total() and not found.differences:
+        raise ReportError(
+            result.path, "has no figure in common with the profile: counters --metrics names them"
+        )
     return found
 
 

@@ -17,7 +17,7 @@ from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import require_folder
 from gpubench_reports.common.units import plural
 from gpubench_reports.comparisons import counters
-from gpubench_reports.comparisons.agree import agree, by_concept
+from gpubench_reports.comparisons.agree import agree, by_concept, require_repetitions
 from gpubench_reports.comparisons.peers import answers
 from gpubench_reports.comparisons.peers.questions import WHATS
 from gpubench_reports.comparisons.validate import validate
@@ -154,7 +154,10 @@ class Folder:
 
     @cached_property
     def suites(self) -> list[ResultFile]:
-        return [read(path) for path in sorted(self.path.glob("suite-*.json"))]
+        found = [read(path) for path in sorted(self.path.glob("suite-*.json"))]
+        if found:
+            require_repetitions(found)
+        return found
 
     @cached_property
     def beside(self) -> list[answers.PeerComparison]:
