@@ -20,17 +20,16 @@ from pathlib import Path
 
 from .box import Box, boxed
 
-# Who has had less than this share of a processor when its time is up may be given more: a busy
-# machine is not a loop without an end.
-_LEAST_SHARE = 1 / 3
 _LIBC = ctypes.CDLL(None)
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 @dataclass(frozen=True)
 class Limits:
+    # Of the clock. Who has not had as much of a processor by then may be given more, since a busy
+    # machine is no loop without an end: in all `patience` times as much; 1: no more.
     seconds: float = 20.0
-    patience: float = 4  # times `seconds`, on a busy machine; 1 for who waits without a processor
+    patience: float = 4
     memory_bytes: int = 4 << 30  # resident, of all its processes
     output_bytes: int = 8 << 20
     file_bytes: int = 1 << 30
@@ -80,7 +79,7 @@ def _overdue(pid: int, limits: Limits, elapsed: float) -> tuple[str, bool]:
     if elapsed <= limits.seconds:
         return "", False
     used = _processor_seconds(pid)
-    if used >= limits.seconds * _LEAST_SHARE or limits.patience <= 1:
+    if used >= limits.seconds or limits.patience <= 1:
         return f"did not end within {limits.seconds:g} s: is there a loop without an end?", False
     if elapsed <= limits.seconds * limits.patience:
         return "", False

@@ -28,9 +28,24 @@ def test_who_sleeps_is_not_waited_for_either(tmp_path: Path) -> None:
 def test_who_has_had_no_processor_is_told_from_who_loops(tmp_path: Path) -> None:
     # A child's time counts, also of one that is gone.
     child = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'while True: pass'])"
-    for code, is_starved in (("import time; time.sleep(60)", True), (child, False)):
-        ended = run([sys.executable, "-c", code], tmp_path, Limits(seconds=1.5))
+    for code, is_starved, patience in (
+        ("import time; time.sleep(60)", True, 2),
+        (child, False, 40),
+    ):
+        limits = Limits(seconds=0.5, patience=patience)
+        ended = run([sys.executable, "-c", code], tmp_path, limits)
         assert ended.is_starved == is_starved, ended.why
+
+
+def test_who_has_half_a_processor_has_twice_as_long(tmp_path: Path) -> None:
+    code = """
+import time
+while time.process_time() < 0.8:
+    until = time.process_time() + 0.01
+    while time.process_time() < until: pass
+    time.sleep(0.01)
+"""
+    assert python(tmp_path, code, seconds=1) == ""
 
 
 def test_memory_is_limited(tmp_path: Path) -> None:
