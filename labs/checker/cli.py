@@ -172,7 +172,7 @@ def command_class(options: argparse.Namespace) -> int:
         table = csv.DictWriter(file, show.SUMMARY_COLUMNS)
         table.writeheader()
         for folder in students:
-            name = os.fsencode(folder.name).decode("utf-8", "replace")
+            name = os.fsencode(folder.name).decode("utf-8", "backslashreplace")
             row = graded_student(lab, folder, name, device, options)
             ungraded += "total" not in row
             table.writerow(row)

@@ -47,7 +47,10 @@ LOST_IN_CALLS = ("%rsi", "%rdi", "%r8", "%r9", "%r10", "%r11")
 IMPLICIT = ("", "%rax", "%rcx", "%rdx", "%rsp")
 MOST_AHEAD = 12  # lines
 ALIGNED = ("cfi_def_cfa_register", "cfi_def_cfa", "cfi_escape")  # a frame at an aligned address
-ONLY_THE_RUN_KNOWS = "memory on the stack of a size or an alignment that only the run knows"
+ONLY_THE_RUN_KNOWS = (
+    "memory on the stack of a size that only the run knows, or a local variable that is aligned to "
+    "more than 16 bytes"
+)
 
 KEPT = {
     *("file", "loc", "ident", "size", "align", "p2align", "text"),

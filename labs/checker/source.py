@@ -154,9 +154,12 @@ def _of_directive(tokens: list[Token]) -> Iterator[str]:
             yield f"#include {name}: a solution may include {', '.join(sorted(INCLUDES))}"
     elif words[:1] == ["pragma"]:
         if words[1:2] not in (["once"], ["unroll"]) or not all(
-            re.fullmatch(r"\w+|[()]", word) for word in words[2:]
+            re.fullmatch(r"\w+|[-()+*/%<>]+", word) for word in words[2:]
         ):
-            yield f"{shown}: a pragma has no place in a solution, but for once and unroll"
+            yield (
+                f"{shown}: a pragma has no place in a solution, but for once and unroll, with "
+                "a number or a sum, product or quotient of some behind it"
+            )
     else:
         yield (
             f"{shown}: a solution is what it looks like, wherever it is compiled: no macros, no #if"

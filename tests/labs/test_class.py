@@ -119,7 +119,8 @@ def test_a_class_is_graded_to_its_end(prepared: object, tmp_path: Path) -> None:
     for name, (spoil, _) in (BROKEN | MISPLACED).items():
         spoil(submit(tmp_path / "class" / name))
     (tmp_path / "class" / "mallory").symlink_to(LAB.folder / "reference")
-    (tmp_path / "class" / os.fsdecode(b"b\xffb")).mkdir()
+    for name in (b"b\xffb", b"b\xfeb"):  # as archives of Windows leave them
+        (tmp_path / "class" / os.fsdecode(name)).mkdir()
     (tmp_path / "class" / "loop").symlink_to("loop")
     os.mkfifo(tmp_path / "class" / "pipe")
     (tmp_path / "class" / "a\nb").mkdir()
@@ -129,11 +130,11 @@ def test_a_class_is_graded_to_its_end(prepared: object, tmp_path: Path) -> None:
     assert done.returncode == 1, done.stderr  # not all of them have a grade
     assert done.stderr == ""
     rows = {row["student"]: row for row in csv.DictReader((tmp_path / "class.csv").open())}
-    assert len(rows) == len(BROKEN) + len(MISPLACED) + 8
+    assert len(rows) == len(BROKEN) + len(MISPLACED) + 9
     assert rows["ada"]["total"] == "100.0"
     assert rows["zoe"]["total"] == "20.0"
     ungraded = {name: words for name, (_, words) in MISPLACED.items()}
-    ungraded |= {"a\\nb": NOTHING, "b\N{REPLACEMENT CHARACTER}b": NOTHING}
+    ungraded |= {"a\\nb": NOTHING, "b\\xffb": NOTHING, "b\\xfeb": NOTHING}
     ungraded |= {"loop": "a link, and no folder of its own"}
     ungraded |= {"mallory": ungraded["loop"], "pipe": "not a folder", "bob.zip": "not a folder"}
     for name, words in ungraded.items():

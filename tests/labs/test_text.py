@@ -35,6 +35,17 @@ def test_what_ends_is_no_fault() -> None:
     assert source.faults_of(text, "solution.cuh") == []
 
 
+@pytest.mark.parametrize("turns", ["", " 8", "(words / 2)", " 2 * (words - 1)", " words % 3"])
+def test_loops_are_unrolled_as_often_as_an_expression_says(turns: str) -> None:
+    assert source.faults_of(f"#pragma unroll{turns}\n", "solution.cuh") == []
+
+
+@pytest.mark.parametrize("turns", ['("no-tree")', " 4; asm", " {"])
+def test_no_other_words_follow_unroll(turns: str) -> None:
+    (fault,) = source.faults_of(f"#pragma unroll{turns}\n", "solution.cuh")
+    assert "a pragma has no place in a solution" in fault
+
+
 def test_a_question_is_no_fault() -> None:
     # C++20 has no trigraphs.
     assert source.faults_of("// is this right??/\nint a = 1 /* why??= */;\n", "solution.cuh") == []
@@ -128,26 +139,23 @@ def test_no_name_that_a_student_chose_makes_lines_of_its_own(tmp_path: Path) -> 
 
 
 def test_answers_to_no_question_have_an_end(tmp_path: Path) -> None:
-    lines = predicted(tmp_path, "".join(f"of{n}=1\n" for n in range(1500)))
+    lines = predicted(tmp_path, "".join(f"of{n}=1\n" for n in range(300)))
     assert sum("no question is called" in line for line in lines) == 12
-    assert "... and 1488 more" in lines
+    assert "... and 288 more" in lines
 
 
 def test_answers_are_short(tmp_path: Path) -> None:
+    tables = policy.MOST_ANSWERS_BYTES // 2 - 2  # a table in a table in ...
     began = time.process_time()
-    lines = predicted(tmp_path, ".".join("a" * 100_000) + " = 1")  # a table in a table in ...
-    assert time.process_time() - began < 10
-    assert "answers.toml: larger than 16 KiB" in lines
+    assert "a" in "".join(predicted(tmp_path, ".".join("a" * tables) + "=1"))
+    assert time.process_time() - began < 5
+    assert "answers.toml: larger than 4 KiB" in predicted(tmp_path, ".".join("a" * 100_000) + "=1")
 
 
 def test_answers_that_are_not_there_are_named(tmp_path: Path) -> None:
     part = Part("predictions", 20)
     grade.grade_predictions(LABS[0], Submission(tmp_path, tmp_path / "answers.toml"), part)
     assert part.lines[0] == "answers.toml: No such file or directory"
-
-
-def test_a_number_of_too_many_digits_is_named(tmp_path: Path) -> None:
-    assert "answers.toml: a number of too many digits" in predicted(tmp_path, f"of = {'9' * 5000}")
 
 
 def test_a_mark_at_the_beginning_is_no_part_of_a_text(tmp_path: Path) -> None:
