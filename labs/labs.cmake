@@ -13,13 +13,14 @@ function(gpubench_labs suffix)
   # (labs/checker/guarded.py). Here is what that reading wants plain: no exceptions, no jumps by
   # tables, no copies by string instructions, nothing below the stack pointer, no function in two
   # parts. Variables are initialised; frames.py clears those whose initialisation is
-  # jumped over.
+  # jumped over. And an aligned struct stays whole, so that to load one is one access, as nvcc makes it.
   set(plain)
   if(lab_LANGUAGE STREQUAL "CXX" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU"
      AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set(plain -fno-exceptions -fno-jump-tables -mstringop-strategy=libcall -mno-red-zone
       -fomit-frame-pointer -fno-reorder-blocks-and-partition -fasynchronous-unwind-tables
-      -fcf-protection=none -fno-stack-protector -ftrivial-auto-var-init=pattern)
+      -fcf-protection=none -fno-stack-protector -ftrivial-auto-var-init=pattern
+      -fno-tree-sra)
   endif()
   set(CMAKE_UNITY_BUILD OFF)  # the checker compiles one unit, by its name
   # A target has precompiled headers only where it has a source.
