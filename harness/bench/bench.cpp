@@ -84,7 +84,7 @@ Bench::Bench(const Instance& instance, Platform& platform, const BenchSettings& 
       settings_(settings),
       row_(row_of(instance)),
       memory_mark_(platform.memory_mark()) {
-  platform_.expect_results(settings_.whole_grids);  // also of what prepares the row
+  platform_.expect_results(settings_.grids);  // also of what prepares the row
 }
 
 std::int64_t Bench::integer(std::string_view name) const {
@@ -192,7 +192,7 @@ void Bench::judge_results() {
   if (!file || file.peek() != std::ifstream::traits_type::eof()) {
     throw WrongResult{"the results that were kept are those of another row"};
   }
-  run_checks(!settings_.whole_grids);
+  run_checks(settings_.grids == Grids::sampled);
   throw Judged{};
 }
 

@@ -63,7 +63,7 @@ void Bench::run_checks(bool only_written) const {
 void Bench::check_results(const Body& body) {
   if (!settings_.judged_results.empty()) judge_results();
   const Stream stream;
-  platform_.expect_results(settings_.whole_grids);
+  platform_.expect_results(settings_.grids);
   body(stream);
   CUDA_CHECK(cudaStreamSynchronize(stream));
   const Observation observation = platform_.observe(work_.access);

@@ -16,9 +16,9 @@ namespace gpubench {
 struct BenchSettings {
   Mode mode = Mode::cold;
   bool profile = false;
-  bool whole_grids = false;  // execute every block where only a sample would do
-  bool trace = false;        // one more run, and what happened in it
-  bool energy = false;       // more runs, for as long as the driver's energy counter needs
+  Grids grids = Grids::sampled;
+  bool trace = false;   // one more run, and what happened in it
+  bool energy = false;  // more runs, for as long as the driver's energy counter needs
   // Folders, for code that nobody trusts. Where results are kept, unchecked, and from where they
   // are taken to be checked by a process that runs nothing of the row.
   std::string kept_results, judged_results;

@@ -59,6 +59,13 @@ struct Observation {
   bool priced = false;              // some of it has a duration but no results: a large collective
 };
 
+// How much of each kernel's grid the model runs.
+enum class Grids {
+  sampled,  // as much as is needed to know what it does
+  whole,    // every block, of which a sample is counted
+  counted,  // every block, and every one is counted
+};
+
 class Platform {
  public:
   virtual ~Platform() = default;
@@ -84,9 +91,8 @@ class Platform {
   double known_clock_hz() const { return known_clock_hz_; }
   void note_clock(double hz) { known_clock_hz_ = std::max(known_clock_hz_, hz); }
 
-  // From now on launches are run for their results (the whole grid, or as much of it as is needed
-  // to know what it does), or only to be timed.
-  virtual void expect_results(bool whole_grids) = 0;
+  // From now on launches are run for their results, or only to be timed.
+  virtual void expect_results(Grids grids) = 0;
   // Why this machine's memory did not do for what was to be carried out since then, or "".
   virtual std::string lacking_memory() const { return {}; }
   virtual void expect_timing() = 0;

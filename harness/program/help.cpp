@@ -70,7 +70,8 @@ What it writes
   --engine=source|ptx[:CONDUCT]       on the model: run each kernel as g++ compiled it (source, the
                                       default) or as PTX from nvcc. CONDUCT makes it behave as badly
                                       as CUDA allows: late,slow,random=SEED,shift=BYTES
-  --whole_grids                       on the model: run every block of a kernel, not a sample
+  --whole_grids[=counted]             on the model: run every block of a kernel, not a sample; with
+                                      counted, count what each of them does, too
   --keep_results=DIR                  on the model, for untrusted code: write results to files in DIR
                                       and do not check them
   --judge_results=DIR                 check the results in DIR; run no kernel

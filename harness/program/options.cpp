@@ -166,7 +166,12 @@ Flags own_flags(Options& o) {
        }},
       {"energy", sets(o.bench.energy)},
       {"profile", sets(o.bench.profile)},
-      {"whole_grids", sets(o.bench.whole_grids)},
+      {"whole_grids",
+       [&o](auto& f, auto& v) {
+         o.bench.grids = v == "counted"  ? Grids::counted
+                         : boolean(f, v) ? Grids::whole
+                                         : Grids::sampled;
+       }},
       {"keep_results", sets_given(o.bench.kept_results, "DIR: needs the name of a folder")},
       {"judge_results", sets_given(o.bench.judged_results, "DIR: needs the name of a folder")},
       {"conditions", sets_given(o.conditions, "FILE: needs the name of a file")},

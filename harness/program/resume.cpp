@@ -107,7 +107,7 @@ ordered_json run_json(const Options& options, const ordered_json& context,
   same["watch_seconds"] = bench.watch_seconds;
   same["energy"] = bench.energy;
   same["profile"] = bench.profile;
-  same["whole_grids"] = bench.whole_grids;
+  same["whole_grids"] = bench.grids;
   same["predict"] = options.predict;
   same["trace"] = bench.trace;
   same["explain"] = options.explain;

@@ -21,7 +21,7 @@ class ModelWithHealth : public Platform {
   bool deterministic() const override { return true; }
   double host_seconds() const override { return model->host_seconds(); }
   void rest(double seconds) override { model->rest(seconds); }
-  void expect_results(bool whole) override { model->expect_results(whole); }
+  void expect_results(Grids grids) override { model->expect_results(grids); }
   void expect_timing() override { model->expect_timing(); }
   std::vector<TracedOperation> trace(const std::function<void()>&) override { return {}; }
   Observation observe(RowAccess access) const override { return model->observe(access); }

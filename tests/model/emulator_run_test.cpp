@@ -117,6 +117,19 @@ TEST_F(EmulatorTest, AWholeGridIsExecutedThoughASampleIsTraced) {
   EXPECT_EQ(sampling.runs()[0].profile.traced_blocks, 8);
 }
 
+TEST_F(EmulatorTest, AWholeGridIsTracedWhereThatIsAskedForWhateverItCosts) {
+  constexpr unsigned blocks = 300;
+  const float* from = upload(numbers(blocks * 256));
+  float* to = make<float>(blocks * 256);
+  Emulator counting(spec, memory, {.threads = 2, .most_sampled_blocks = 8, .event_budget = 1});
+  counting.set_execution(Execution::counted);
+  use(counting);
+  kernels::copy(to, from, blocks * 256, blocks, 256);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_TRUE(counting.runs().at(0).whole);
+  EXPECT_EQ(counting.runs()[0].profile.traced_blocks, blocks);
+}
+
 TEST_F(EmulatorTest, TimingRunsAKernelOnceForArgumentsOfOneShape) {
   const float* in = upload(numbers(256));
   const float* same_shape = upload(std::vector<float>(256, 7));

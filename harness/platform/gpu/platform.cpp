@@ -80,7 +80,7 @@ class GpuPlatform final : public Platform {
   }
   double host_seconds() const override { return host_clock(); }
   void rest(double seconds) override { rest_by_host_clock(seconds); }
-  void expect_results(bool) override {}
+  void expect_results(Grids) override {}
   void expect_timing() override {}
   std::vector<TracedOperation> trace(const std::function<void()>& run) override {
     return trace_by_events(

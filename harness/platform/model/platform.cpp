@@ -68,10 +68,14 @@ class ModelPlatform final : public Platform {
   double host_seconds() const override { return model::current_runtime()->host_seconds(); }
   void rest(double seconds) override { model::current_runtime()->sleep(seconds); }
 
-  void expect_results(bool whole_grids) override {
+  void expect_results(Grids grids) override {
+    static const std::map<Grids, model::Execution> execution_of{
+        {Grids::sampled, model::Execution::sampled},
+        {Grids::whole, model::Execution::whole},
+        {Grids::counted, model::Execution::counted}};
     model::current_runtime()->expect_results(true);
     emulator_.forget_runs();
-    emulator_.set_execution(whole_grids ? model::Execution::whole : model::Execution::sampled);
+    emulator_.set_execution(execution_of.at(grids));
   }
   std::string lacking_memory() const override { return emulator_.lacking_memory(); }
   void expect_timing() override {

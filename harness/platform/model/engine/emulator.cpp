@@ -63,8 +63,7 @@ Emulator::~Emulator() { limit_host_memory({}); }
 void Emulator::set_execution(Execution execution) {
   execution_ = execution;
   if (execution == Execution::timing) return;  // what was run stays
-  limit_host_memory(execution == Execution::whole ? std::optional<std::size_t>()
-                                                  : settings_.most_host_bytes);
+  limit_host_memory(runs_all() ? std::optional<std::size_t>() : settings_.most_host_bytes);
 }
 
 void Emulator::ask_for_arguments(const KernelLaunch& launch) const {
@@ -127,8 +126,10 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& asked, LaunchFault& 
   // The last block, the ragged one, tells what a block costs; the budget says how many follow.
   run.run({last}, Watch::counts);
   const std::uint64_t events = std::max<std::uint64_t>(workers_[0]->events(), 1);
-  const std::size_t affordable =
-      std::clamp<std::size_t>(settings_.event_budget / events, 2, settings_.most_sampled_blocks);
+  const std::size_t affordable = execution_ == Execution::counted
+                                     ? grid_blocks
+                                     : std::clamp<std::size_t>(settings_.event_budget / events, 2,
+                                                               settings_.most_sampled_blocks);
   const std::vector<std::uint64_t> chosen =
       clusters_of(sample_.choose(grid_blocks, affordable), launch.together, {last});
   if (clusters > 1) {  // no block finds an earlier one's values in its static shared memory
@@ -151,8 +152,7 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& asked, LaunchFault& 
   run.run(beside, Watch::reads);
   Measured measured;
   measured.whole = done.size() == clusters;
-  const bool needs_all =
-      execution_ == Execution::whole || (execution_ == Execution::sampled && run.has_idle_blocks());
+  const bool needs_all = runs_all() || (execution_ == Execution::sampled && run.has_idle_blocks());
   if (needs_all && !measured.whole) {
     done.insert(done.end(), beside.begin(), beside.end());
     run.run(clusters_without(clusters, std::move(done)), Watch::nothing);
@@ -234,7 +234,7 @@ KernelOutcome Emulator::execute(const KernelLaunch& launch) {
     LaunchFault fault;
     Measured measured;
     try {
-      if (execution_ == Execution::whole) ask_for_arguments(launch);
+      if (runs_all()) ask_for_arguments(launch);
       measured = run_blocks(launch, fault);
     } catch (const OutOfHostMemory& lacking) {
       lacking_memory_ = std::string(launch.name) + ": " + lacking.what();

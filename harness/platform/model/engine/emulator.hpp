@@ -30,6 +30,7 @@ class Worker;
 enum class Execution {
   sampled,  // up to a budget of work; blocks at both ends, and some of all between
   whole,    // every block; a sample of them is traced
+  counted,  // every block, and every one is traced
   timing,   // nothing that was run before with arguments of the same shape: only its duration
 };
 
@@ -97,6 +98,9 @@ class Emulator final : public KernelExecutor {
     std::map<std::vector<Held>, Prediction> predictions{};
   };
 
+  bool runs_all() const {
+    return execution_ == Execution::whole || execution_ == Execution::counted;
+  }
   std::string shape_of(const KernelLaunch& launch, std::vector<std::uint64_t>& identities) const;
   // Before a launch of which every block runs: asks for what its arguments hold.
   void ask_for_arguments(const KernelLaunch& launch) const;
