@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import math
 import shlex
 import subprocess
@@ -59,9 +60,12 @@ def has(lab: Lab, build: Path, kind: str) -> bool:
 
 def prepare(lab: Lab, build: Path, kind: str = "") -> None:
     """Everything but the solution's unit; nothing to do the second time."""
-    if not (build / "build.ninja").exists():
+    rules = build / "build.ninja"
+    if not rules.exists():
         raise LabError(f"{build} is not configured; scripts/lab does that")
-    _ninja(build, f"lab-{lab.number}{kind}-prepared")
+    with rules.open() as lock:  # two at once would write the same files
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _ninja(build, f"lab-{lab.number}{kind}-prepared")
 
 
 def _commands(lab: Lab, build: Path, kind: str) -> tuple[list[str], list[str]]:

@@ -6,6 +6,8 @@ import contextlib
 import fcntl
 import shutil
 import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -227,6 +229,24 @@ def test_nvcc_compiles_the_students_file_and_links_it(tmp_path: Path) -> None:
     assert "nvcc" in " ".join(unit[:2])
     assert unit[unit.index("-o") + 1] in link
     assert link[link.index("-o") + 1] == f"lab-{lab.number}-cuda"
+
+
+def test_two_checkers_do_not_build_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "build.ninja").touch()
+    building: list[str] = []
+    seen = []
+
+    def ninja(_: Path, target: str) -> str:
+        building.append(target)
+        time.sleep(0.05)
+        seen.append(len(building))
+        building.remove(target)
+        return ""
+
+    monkeypatch.setattr(build, "_ninja", ninja)
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda lab: build.prepare(lab, tmp_path), LABS[:3]))
+    assert seen == [1, 1, 1]
 
 
 def test_it_lists_the_labs() -> None:
