@@ -63,9 +63,70 @@ def test_the_gate_names_a_row_that_the_old_program_had_no_sound_time_of(
     b = [read(path, {"a/b/n:1": 10 * time, "a/c/n:1": time, "a/new/n:1": time}) for time in times]
     gate = Gate(Settings(), "cuda", (), False, 1, print)
     result = gate.judge(a, b)
-    assert result.notes == [f"a/b/n:1: A has no sound time: {why}"]
+    assert result.problems == [f"a/b/n:1: A has no sound time: {why}"]
     assert result.exit_code == 2
     assert gate.judge(b, b).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("failing_a", "failing_b", "exit_code", "problem"),
+    [
+        (0, 10, 1, "failed: verification failed: wrong"),
+        (0, 1, 1, "failed in 1 of 10 processes: verification failed: wrong"),
+        (10, 0, 2, "A has no sound time: in 10 of 10 processes it failed: verification"),
+        (10, 10, 2, "A has no sound time: in 10 of 10 processes it failed: verification"),
+        (1, 10, 2, "A has no sound time: in 1 of 10 processes it failed: verification"),
+    ],
+)
+def test_the_gate_passes_over_no_row_that_fails(
+    tmp_path: Path, failing_a: int, failing_b: int, exit_code: int, problem: str
+) -> None:
+    def side(failing: int) -> list[ProcessFile]:
+        return [
+            read(
+                tmp_path / "one.json", {"a/b/n:1": WRONG if n < failing else time, "a/c/n:1": time}
+            )
+            for n, time in enumerate(1e-4 + n * 1e-8 for n in range(10))
+        ]
+
+    result = Gate(Settings(), "cuda", (), False, 1, print).judge(side(failing_a), side(failing_b))
+    assert result.exit_code == exit_code
+    (line,) = result.problems
+    assert line.startswith(f"a/b/n:1: {problem}")
+    assert f"- {line}" in result.markdown()
+
+
+def test_the_gate_refuses_a_new_row_that_fails_and_passes_one_that_is_skipped(
+    tmp_path: Path,
+) -> None:
+    times = [1e-4 + n * 1e-8 for n in range(10)]
+    skipped = {"skipped": True, "skip_reason": "no such unit"}
+    a, skips, fails = (
+        [read(tmp_path / "one.json", {"a/c/n:1": time, **more}) for time in times]
+        for more in ({}, {"a/new/n:1": skipped}, {"a/new/n:1": WRONG})
+    )
+    gate = Gate(Settings(), "cuda", (), False, 1, print)
+    assert gate.judge(a, skips).exit_code == gate.judge(skips, skips).exit_code == 0
+    for before in (a, skips):
+        result = gate.judge(before, fails)
+        assert result.exit_code == 1
+        assert result.problems == ["a/new/n:1: failed: verification failed: wrong"]
+    # One failure among processes that skip the row is a failure, whatever came last.
+    result = gate.judge(a, [*fails[:1], *skips[1:]])
+    assert result.problems == ["a/new/n:1: failed in 1 of 10 processes: verification failed: wrong"]
+
+
+def test_a_new_row_that_fails_once_and_is_skipped_then_is_told(store: Store) -> None:
+    put_nights(store, 11)
+    night = store.begin(MACHINE, {"began": "2026-01-12T02:00:00+00:00", "units": []}, {})
+    for process in range(1, 6):
+        new: Any = WRONG if process == 1 else {"skipped": True, "skip_reason": "no such unit"}
+        content = process_file({"a/b/n:1": 1e-4, "a/new/n:1": new})
+        publish(night.path / f"first-{process}-all.json", content)
+    night.close({})
+    one = judged(store)
+    assert one.unjudged == ["a/new/n:1: failed: verification failed: wrong"]
+    assert one.exit_code == 2
 
 
 def test_an_interrupted_process_is_none(run, fake, tmp_path: Path, capsys) -> None:

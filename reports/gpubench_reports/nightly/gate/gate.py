@@ -18,6 +18,7 @@ import numpy as np
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.units import si
+from gpubench_reports.nightly.gate.sorted_rows import SortedRows
 from gpubench_reports.nightly.nights import health
 from gpubench_reports.nightly.nights.gpu_lock import alone_on
 from gpubench_reports.nightly.nights.running import CannotJudgeError, Program, Unchanged
@@ -48,18 +49,35 @@ class GateResult:
     b: np.ndarray
     comparison: Comparison
     rounds: int
-    failed: list[str]  # rows that A measures and B fails
+    sorted_rows: SortedRows
+    too_few: list[str]  # rows with sound times of too few processes to find anything
     notes: list[str]
     rehearsal: bool
 
     @property
     def exit_code(self) -> int:
-        if self.failed or (self.comparison.side > 0).any():
+        if self.sorted_rows.failed or (self.comparison.side > 0).any():
             return 1
-        return 2 if self.notes or not self.names else 0
+        return 2 if self.sorted_rows.unjudged or self.notes or not self.names else 0
+
+    @property
+    def problems(self) -> list[str]:
+        """A line about each row that failed or was not judged, and about the whole."""
+        rows = self.sorted_rows
+        lines = [f"{name}: {why}" for name, why in (rows.failed | rows.unjudged).items()]
+        return [*lines, *self.notes]
 
     def slower(self) -> list[str]:
         return [n for n, s in zip(self.names, self.comparison.side, strict=True) if s > 0]
+
+    def why_not_judged(self, name: str) -> str:
+        """Why it is not known whether B is slower in that row; empty if it is known."""
+        rows = self.sorted_rows
+        if why := (rows.failed | rows.unjudged).get(name):
+            return why
+        if name in self.too_few:
+            return "too few processes gave a sound time"
+        return "" if name in self.names else "has no sound time"
 
     def markdown(self) -> str:
         """A summary and the rows that matter, for a pull request's comment."""
@@ -74,8 +92,8 @@ class GateResult:
             f"unchanged of {len(self.names)} rows; {self.rounds} fresh processes of each program.",
             "",
         ]
-        lines += [f"- {escape(line)}" for line in (*self.failed, *self.notes)]
-        lines += [""] if self.failed or self.notes else []
+        lines += [f"- {escape(line)}" for line in self.problems]
+        lines += [""] if self.problems else []
         # The changed ones first, then those with the largest ratio.
         order = sorted(range(len(self.names)), key=lambda i: (-abs(c.side[i]), -c.ratio[i]))
         if order:
@@ -218,10 +236,8 @@ class Gate:
         for name, files in (("A", a), ("B", b)):
             if len({file.context.git_commit for file in files}) > 1:
                 raise CannotJudgeError(name, "was changed while it was being measured")
-        sound = [_sound(files, self.settings.min_processes) for files in (a, b)]
-        problems = [{k: v for file in files for k, v in file.problems.items()} for files in (a, b)]
-        names = [name for name in sound[0] if name in sound[1]]
-        failed, notes = [], []
+        rows = SortedRows.of(a, b, self.settings.min_processes)
+        sound, names, notes = rows.sound, list(rows.sound[0]), []
         least = least_processes(len(names), self.settings.false_discovery_rate)
         few = [name for name in names if min(len(s[name]) for s in sound) < least]
         if few:
@@ -231,21 +247,6 @@ class Gate:
             )
             # They do not hold the others back, unless there are no others.
             names = [name for name in names if name not in few] or names
-        for name in sound[0]:
-            if name in sound[1]:
-                continue
-            why = problems[1].get(name, "")
-            if why.startswith("failed"):
-                failed.append(f"{name}: {why}")
-            else:
-                notes.append(f"{name}: {why or 'B has no sound time'}")
-        # A row that A never measured is a new one; of one that it sometimes did, nothing is known.
-        known = {name: None for file in a for name in file.timings}
-        notes += [
-            f"{name}: A has no sound time: {_why_unsound(a, name)}"
-            for name in known
-            if name not in sound[0]
-        ]
         if not names:
             notes.append("the two have no row in common that could be judged")
         # Rows of unequal counts (a throttled process) are cut to the shortest.
@@ -255,25 +256,5 @@ class Gate:
         comparison = statistics(times[0], times[1], self.settings, self.seed)
         medians = [np.median(t, axis=1) if names else np.empty(0) for t in times]
         return GateResult(
-            names, medians[0], medians[1], comparison, len(a), failed, notes, self.rehearsal
+            names, medians[0], medians[1], comparison, len(a), rows, few, notes, self.rehearsal
         )
-
-
-def _why_unsound(files: Sequence[ProcessFile], name: str) -> str:
-    problems = [file.problems[name] for file in files if name in file.problems]
-    throttled = sum(1 for file in files if name in file.timings and file.timings[name].throttled)
-    if problems:
-        return f"in {len(problems)} of {len(files)} processes it {problems[0]}"
-    if throttled:
-        return f"in {throttled} of {len(files)} processes it ran throttled"
-    return f"only {sum(name in file.timings for file in files)} of {len(files)} processes have it"
-
-
-def _sound(files: Sequence[ProcessFile], least: int) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {}
-    for file in files:
-        for name, timing in file.timings.items():
-            if not timing.throttled:
-                found.setdefault(name, []).append(timing.seconds)
-    bad = {name for file in files for name in file.problems}
-    return {n: s for n, s in found.items() if len(s) >= least and n not in bad}

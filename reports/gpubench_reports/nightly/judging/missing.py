@@ -6,6 +6,7 @@ from typing import Any
 
 from gpubench_reports.nightly.judging.history import Key, MachineHistory, covers
 from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.process_file import is_failure
 from gpubench_reports.nightly.store.store import Night
 
 
@@ -51,7 +52,7 @@ def missing_series(
     found += [
         {"device": key[0], "mode": key[1], "benchmark": key[2], "why": problem}
         for key, problem in problems.items()
-        if (key in tonight or key not in history.points) and problem.startswith("failed")
+        if (key in tonight or key not in history.points) and is_failure(problem)
     ]
     return found
 

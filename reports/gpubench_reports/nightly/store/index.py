@@ -15,7 +15,13 @@ from gpubench_reports.common.plain_text import clean
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.night_files import read_done, read_night
 from gpubench_reports.nightly.store.night_values import identity, night_value
-from gpubench_reports.nightly.store.process_file import Environment, ProcessFile, Timing
+from gpubench_reports.nightly.store.process_file import (
+    Environment,
+    ProcessFile,
+    Timing,
+    in_some,
+    worst_problem,
+)
 from gpubench_reports.nightly.store.store import Night, Store
 from gpubench_reports.nightly.store.tables import VERSION, recreate
 
@@ -248,9 +254,9 @@ class Index:
             for name, problem in file.problems.items():
                 found[device, mode, name].append(problem)
         problems = {
-            key: _in_some(texts, len(texts) + sum(map(len, by_key[key].values())))
+            key: in_some(texts, len(texts) + sum(map(len, by_key[key].values())))
             if key in by_key
-            else texts[-1]
+            else worst_problem(texts)
             for key, texts in found.items()
         }
         values = []
@@ -309,12 +315,6 @@ class Index:
             made = run("insert into series(machine, device, mode, name) values(?, ?, ?, ?)", key)
             return int(made.lastrowid or 0)
         return int(found[0])
-
-
-def _in_some(problems: list[str], processes: int) -> str:
-    """A problem ("failed: why") that some of the row's processes had."""
-    kind, _, why = problems[-1].partition(": ")
-    return f"{kind} in {len(problems)} of {processes} processes: {why}"
 
 
 @contextlib.contextmanager

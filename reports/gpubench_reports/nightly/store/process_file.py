@@ -2,6 +2,7 @@
 
 import math
 import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +12,8 @@ from gpubench_reports.results.checking import Checker, seconds_of
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.reader import open_document
 from gpubench_reports.results.rows import notes_of
+
+_FAILED = "failed"
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ def read_process(path: Path) -> ProcessFile:
         raise check.fail("", "holds no rows: 'benchmarks' is empty")
     raw = document["context"]
     found: dict[str, list[Timing]] = {}
-    problems: dict[str, str] = {}
+    problems: dict[str, list[str]] = {}
     for index, row in enumerate(document["benchmarks"]):
         where = f"row {index + 1}"
         if not isinstance(row, dict):
@@ -70,9 +73,11 @@ def read_process(path: Path) -> ProcessFile:
         if not name:
             raise check.fail(where, "'name' is empty")
         if row.get("skipped") is True:
-            problems[name] = "skipped: " + check.text(row, "skip_reason", where, "no reason given")
+            why = check.text(row, "skip_reason", where, "no reason given")
+            problems.setdefault(name, []).append(f"skipped: {why}")
         elif row.get("error_occurred") is True:
-            problems[name] = "failed: " + check.text(row, "error_message", where, "no message")
+            why = check.text(row, "error_message", where, "no message")
+            problems.setdefault(name, []).append(f"{_FAILED}: {why}")
         else:
             found.setdefault(name, []).append(_timing(check, row, where, context.older))
     timings = {name: _middle(repeated) for name, repeated in found.items() if name not in problems}
@@ -87,7 +92,27 @@ def read_process(path: Path) -> ProcessFile:
     )
     host = check.text(raw, "host_name", "context", "")
     machine = check.text(raw, "machine", "context", "")
-    return ProcessFile(path, context, environment, host, machine, timings, problems)
+    worst = {name: worst_problem(texts) for name, texts in problems.items()}
+    return ProcessFile(path, context, environment, host, machine, timings, worst)
+
+
+def is_failure(problem: str) -> bool:
+    """Whether a row's problem is that it failed; otherwise it was skipped."""
+    return problem.startswith(_FAILED)
+
+
+def worst_problem(problems: Sequence[str]) -> str:
+    """The last failure: it may hide wrong results, as a skipped row cannot. Without one, the last
+    problem."""
+    return next((text for text in reversed(problems) if is_failure(text)), problems[-1])
+
+
+def in_some(problems: Sequence[str], processes: int) -> str:
+    """The worst problem ("failed: why") that some of a row's `processes` had, and in how many."""
+    worst = worst_problem(problems)
+    kind, _, why = worst.partition(": ")
+    count = sum(is_failure(text) == is_failure(worst) for text in problems)
+    return f"{kind} in {count} of {processes} processes: {why}"
 
 
 def refuse_other_kind(context: Context, path: Path, rehearsal: bool) -> None:
