@@ -215,12 +215,13 @@ def test_the_gate_says_why_it_cannot_judge(compare, tmp_path: Path) -> None:
     assert (code, "modelled nights are no nights" in err) == (2, True)
 
 
-@pytest.fixture(params=[None, 3])
+# Which commits do not build, and which fail the slow row.
+@pytest.fixture(params=[((), ()), ((3,), ()), ((), (3,))])
 def repository(
     tmp_path: Path, request: pytest.FixtureRequest
-) -> tuple[Path, list[str], int | None]:
-    """Six commits of a program that gets slower in the fourth, and which of them does not build."""
-    broken = request.param
+) -> tuple[Path, list[str], tuple[int, ...]]:
+    """Six commits of a program that gets slower in the fourth, and which cannot be tried."""
+    broken, failing = request.param
     folder = tmp_path / "repository"
     folder.mkdir()
     git = [
@@ -240,8 +241,9 @@ def repository(
     commits = []
     for number, seconds in enumerate((1.0e-4, 1.01e-4, 1.0e-4, 1.1e-4, 1.1e-4, 1.11e-4), start=1):
         world = {"commit": number, "rows": {"a/b/n:1": seconds, "a/c/n:1": 2e-4}, "noise": 0.004}
+        world |= {"failed": {"a/b/n:1": "wrong sum"}} if number in failing else {}
         (folder / "world.json").write_text(json.dumps(world))
-        build = "exit 1" if number == broken else "cp world.json gpubench.json; cp program gpubench"
+        build = "exit 1" if number in broken else "cp world.json gpubench.json; cp program gpubench"
         (folder / "build.sh").write_text(f"echo cannot build >&2\n{build}\n")
         (folder / "program").write_text(f"#!{sys.executable} -IS\n{FAKE.read_text()}")
         (folder / "program").chmod(0o755)
@@ -250,7 +252,7 @@ def repository(
         subprocess.run([*git, "commit", "--quiet", "-m", subject], check=True)
         done = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True)
         commits.append(done.stdout.strip())
-    return folder, commits, broken
+    return folder, commits, (*broken, *failing)
 
 
 def bisect(repository: Path, good: str, bad: str) -> int:
@@ -268,10 +270,10 @@ def bisect(repository: Path, good: str, bad: str) -> int:
 
 
 def test_bisection_finds_the_commit(repository, capsys) -> None:
-    folder, commits, broken = repository
+    folder, commits, untried = repository
     assert bisect(folder, commits[0], commits[5]) == 1
     captured = capsys.readouterr()
-    if broken is None:
+    if not untried:
         assert captured.out.startswith(f"first bad commit: {commits[3][:7]}")
         assert "change 4 \ufffd]0;title\ufffd (n, " in captured.out
     else:  # the third could not be tried, so that it may have been that one already
@@ -291,7 +293,15 @@ def test_bisection_finds_the_commit(repository, capsys) -> None:
     assert done.stdout == ""
 
 
-@pytest.mark.parametrize("repository", [None], indirect=True)
+@pytest.mark.parametrize("repository", [((), (6,))], indirect=True)
+def test_bisection_says_that_the_end_could_not_be_judged(repository, capsys) -> None:
+    folder, commits, _ = repository
+    assert bisect(folder, commits[0], commits[5]) == 2
+    said = "is not slower than {}, but could not be judged wholly: a/b/n:1: failed: wrong sum"
+    assert said.format(commits[0][:12]) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("repository", [((), ())], indirect=True)
 def test_bisection_where_there_is_nothing_to_find(repository, capsys) -> None:
     folder, commits, _ = repository
     for good, bad, why in (

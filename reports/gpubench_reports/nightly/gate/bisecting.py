@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.plain_text import clean
-from gpubench_reports.nightly.gate.gate import Gate
+from gpubench_reports.nightly.gate.gate import Gate, GateResult
 from gpubench_reports.nightly.nights.running import CannotJudgeError, last_line
 
 BUILD = "cmake --preset release && cmake --build --preset release --target gpubench"
@@ -26,7 +26,8 @@ def bisect(
     """Prints the first bad commit on the first-parent way from `good` to `bad`; returns 1.
 
     Worktrees and builds lie in a temporary folder, outside the checkout. A commit that does not
-    build or run is passed over. Raises ReportError where there is nothing to be found.
+    build or run, or whose slow rows cannot be judged, is passed over. Raises ReportError where
+    there is nothing to be found.
     """
     commits = _commits(repository, good, bad)
     with tempfile.TemporaryDirectory(prefix="gpubench-bisect-") as folder:
@@ -40,9 +41,11 @@ def bisect(
 def _search(gate: Gate, trees: "_Trees", commits: list[str], say: Callable[[str], None]) -> int:
     """`commits`: the good one first, the bad one last."""
     reference = trees.program(commits[0])
-    slower = gate.compare(reference, trees.program(commits[-1])).slower()
+    end = gate.compare(reference, trees.program(commits[-1]))
+    slower = end.slower()
     if not slower:
-        raise CannotJudgeError(commits[-1][:12], f"is not slower than {commits[0][:12]}")
+        but = f", but could not be judged wholly: {end.problems[0]}" if end.problems else ""
+        raise CannotJudgeError(commits[-1][:12], f"is not slower than {commits[0][:12]}{but}")
     say(f"{len(slower)} rows are slower, {slower[0]} among them; {len(commits) - 1} commits")
     low, high = 0, len(commits) - 1  # good, bad
     passed_over: set[int] = set()
@@ -51,13 +54,11 @@ def _search(gate: Gate, trees: "_Trees", commits: list[str], say: Callable[[str]
         if middle is None:
             break
         try:
-            found = gate.compare(reference, trees.program(commits[middle])).slower()
+            is_bad = _is_bad(gate.compare(reference, trees.program(commits[middle])), slower)
         except ReportError as error:
             say(f"{commits[middle][:12]} passed over: {error.problem}")
             passed_over.add(middle)
             continue
-        # The rows that made the end bad: another row's change is not what is sought.
-        is_bad = bool(set(found) & set(slower))
         say(f"{commits[middle][:12]} is {'bad' if is_bad else 'good'}")
         low, high = (low, middle) if is_bad else (middle, high)
     between = [commits[i][:12] for i in range(low + 1, high)]
@@ -68,6 +69,17 @@ def _search(gate: Gate, trees: "_Trees", commits: list[str], say: Callable[[str]
     for name in slower:
         print(f"  slower: {name}")
     return 1
+
+
+def _is_bad(result: GateResult, sought: list[str]) -> bool:
+    """Whether one of the rows that made the end bad is slower: another row's change is not what is
+    sought. Raises CannotJudgeError where none is, and one of them may be."""
+    if set(result.slower()) & set(sought):
+        return True
+    for name in sought:
+        if why := result.why_not_judged(name):
+            raise CannotJudgeError(name, f"{name}: {why}")
+    return False
 
 
 def _middle(low: int, high: int, passed_over: set[int]) -> int | None:
