@@ -1,6 +1,7 @@
 """What the judge makes of stored nights, and what people may decide about it."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -99,23 +100,51 @@ def test_a_regression_that_goes_away_is_closed(store: Store) -> None:
     assert one.verdict["events"][0]["kind"] == "return"
 
 
-def test_an_acknowledged_regression_is_quiet_until_its_day(store: Store) -> None:
+@pytest.fixture
+def today(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """today("2026-03-01"): what this machine's clock says of the day from here on."""
+    module = "gpubench_reports.nightly.judging.status.now"
+
+    def set_day(day: str) -> None:
+        monkeypatch.setattr(module, lambda: f"{day}T12:00:00+00:00")
+
+    return set_day
+
+
+def test_an_acknowledged_regression_is_quiet_until_its_day(store: Store, today) -> None:
     put_nights(store, 12)
+    today("2026-03-02")
     slow_night(store, date="2026-03-01T02:00:00+00:00")
     slow_night(store, date="2026-03-02T02:00:00+00:00")
     assert decided(store, "acknowledge", "*", "known, being worked on", "2026-03-05") == [NAME]
     one = judged(store)
     assert (one.exit_code, names(one.acknowledged)) == (0, [NAME])
+    for day, muted in (("2026-03-05", True), ("2026-03-06", False)):  # though no night followed
+        today(day)
+        one = judged(store)
+        assert (one.exit_code, names(one.acknowledged)) == ((0, [NAME]) if muted else (1, []))
+        with Index(store) as index:
+            page = write_page(store, index, S, store.root / "p.html").read_text()
+        assert ("Acknowledged (1)" in page) == muted
+    today("2026-03-02")  # the clock was set back, and a later night is there
     slow_night(store, date="2026-03-06T02:00:00+00:00")
     assert judged(store).exit_code == 1
 
 
-def test_nothing_is_acknowledged_until_a_day_that_is_past(store: Store) -> None:
+@pytest.mark.parametrize("day", ["2026-03-01", "2026-03-09"])
+def test_nothing_is_acknowledged_until_a_day_that_is_past(store: Store, today, day: str) -> None:
     put_nights(store, 12)
+    today("2026-03-10" if day > "2026-03-02" else "2026-02-20")
     for _ in range(2):
         slow_night(store, date="2026-03-02T02:00:00+00:00")
-    with pytest.raises(ReportError, match="2026-03-01: is past"):
-        decided(store, "acknowledge", "*", "known", "2026-03-01")
+    with pytest.raises(ReportError, match=f"{day}: is past: today is 2026-03-"):
+        decided(store, "acknowledge", "*", "known", day)
+    assert store.decisions() == []
+
+
+def test_an_acknowledgement_until_no_day_is_no_decision(store: Store) -> None:
+    decision = {"action": "acknowledge", "machine": MACHINE, "night": 1, "series": []}
+    store.decide(decision | {"reason": "known", "until": "next year"})  # sorts after any day
     assert store.decisions() == []
 
 
@@ -169,7 +198,7 @@ def test_an_acknowledgement_is_not_about_what_comes_after(store: Store) -> None:
     put_nights(store, 12)
     for _ in range(13):
         slow_night(store, date="2026-03-01T02:00:00+00:00")
-    decided(store, "acknowledge", "*", "known", "2026-12-31")
+    decided(store, "acknowledge", "*", "known", "2999-12-31")
     assert judged(store).exit_code == 0
     slow_night(store, 1.20, date="2026-03-02T02:00:00+00:00")
     slow_night(store, 1.20, date="2026-03-03T02:00:00+00:00")

@@ -1,17 +1,25 @@
 """The dates of files, which machines in several time zones have written."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 
-def moment_of(date: str) -> datetime | None:
+def moment_of(text: str) -> datetime | None:
     """The date in UTC. A date without a zone counts as UTC. None if the text is not a date."""
     try:
-        found = datetime.fromisoformat(date)
+        found = datetime.fromisoformat(text)
         return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
     except (ValueError, OverflowError):  # the latter beyond the years 1 and 9999
         return None
 
 
-def order_of(date: str) -> datetime:
+def order_of(text: str) -> datetime:
     """To sort dates by; what is not a date comes first."""
-    return moment_of(date) or datetime.min.replace(tzinfo=UTC)
+    return moment_of(text) or datetime.min.replace(tzinfo=UTC)
+
+
+def is_day(text: object) -> bool:
+    """Whether it is a day in the one form in which days can be compared as texts, YYYY-MM-DD."""
+    try:
+        return isinstance(text, str) and date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False

@@ -19,7 +19,7 @@ from gpubench_reports.nightly.rule.regression import IMPROVEMENT, REGRESSION
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
 from gpubench_reports.nightly.store.names import is_utf8
-from gpubench_reports.nightly.store.store import Store
+from gpubench_reports.nightly.store.store import Store, now
 
 ALL_MACHINES = "*"  # no machine can be called that
 
@@ -44,6 +44,18 @@ class MachineStatus:
         if self.regressions:
             return 1
         return 2 if self.unjudged else 0
+
+    @property
+    def day(self) -> str:
+        """The day it is [YYYY-MM-DD, UTC]: today, or the latest night's if the clock was set back.
+
+        Nights may have ended, or may be added late."""
+        return max(self.date[:10], now()[:10])
+
+    def is_muted(self, standing: Standing) -> bool:
+        """Whether somebody knows of the regression, and that is still so."""
+        decision = standing.acknowledged
+        return decision is not None and self.day <= decision["until"]
 
 
 def status(store: Store, index: Index, settings: Settings) -> list[MachineStatus]:
@@ -90,8 +102,7 @@ def status(store: Store, index: Index, settings: Settings) -> list[MachineStatus
             if kind == IMPROVEMENT:
                 one.improvements.append(standing)
             elif kind == REGRESSION:
-                decision = standing.acknowledged
-                if decision is not None and date[:10] <= decision["until"]:
+                if one.is_muted(standing):
                     one.acknowledged.append(standing)
                 else:
                     one.regressions.append(standing)
@@ -138,8 +149,8 @@ def decide(
             matching = [key for key in series if fnmatch.fnmatchcase(key[2], pattern)]
             if not matching:
                 continue
-            if until and until < one.date[:10]:
-                raise ReportError(until, f"is past: night {one.night} of {one.machine} came later")
+            if until and until < one.day:
+                raise ReportError(until, f"is past: today is {one.day}")
             decision = {
                 "action": what,
                 "machine": one.machine,

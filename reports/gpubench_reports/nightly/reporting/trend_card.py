@@ -73,7 +73,7 @@ def cards(
             continue
         standing = history.standing_now(key, decisions, settings)
         kind = standing.kind(settings) or "quiet"
-        if kind == REGRESSION and _is_muted(standing, one):
+        if kind == REGRESSION and one.is_muted(standing):
             kind = "acknowledged"
         if key in missing:
             kind = "missing"
@@ -122,11 +122,6 @@ def _last_accepted(standing: Standing, accepted: dict[int, str]) -> str:
 
 def _last_event(standing: Standing) -> int:
     return standing.event["night"] if standing.event is not None else 0
-
-
-def _is_muted(standing: Standing, one: MachineStatus) -> bool:
-    decision = standing.acknowledged
-    return decision is not None and one.date[:10] <= decision["until"]
 
 
 def _unrest(points: Sequence[NightValue]) -> float:

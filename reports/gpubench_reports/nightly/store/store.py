@@ -33,6 +33,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
+from gpubench_reports.common.dates import is_day
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import file_bytes, open_file, reason
 from gpubench_reports.common.plain_text import clean, cleaned
@@ -130,7 +131,7 @@ def _is_decision(document: Any) -> bool:
     return (
         isinstance(document, dict)
         and all(isinstance(document.get(key), wanted) for key, wanted in types.items())
-        and (document["action"] != "acknowledge" or isinstance(document.get("until"), str))
+        and (document["action"] != "acknowledge" or is_day(document.get("until")))
         and isinstance(document.get("number", 0), int)
         and _are_levels(document.get("levels", []), len(document["series"]))
     )
