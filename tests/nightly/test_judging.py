@@ -14,6 +14,7 @@ from gpubench_reports.nightly.judging.status import decide
 from gpubench_reports.nightly.reporting.export import junit, openmetrics, parquet
 from gpubench_reports.nightly.reporting.page import write_page
 from gpubench_reports.nightly.reporting.queries import answer, over_index, over_parquet
+from gpubench_reports.nightly.reporting.queries import names as query_names
 from gpubench_reports.nightly.reporting.summary import lines
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
@@ -331,7 +332,7 @@ def test_exports(regressed: Store, tmp_path: Path) -> None:
         text = openmetrics(regressed, index, S, tmp_path / "m.txt").read_text()
         said = parquet(regressed, index, S, tmp_path / "lake")
         parquet(regressed, index, S, tmp_path / "lake")  # the same files again
-        here = {n: over_index(index, n, "a/%") for n in ("latest", "noisiest", "health")}
+        here = {n: over_index(index, n, "a/%") for n in query_names()}
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("2", "1", "0")
     failed = [case.get("name") for case in suite if case.find("failure") is not None]
     assert failed == [NAME]

@@ -25,27 +25,36 @@ from value v join series s on s.id = v.series
   join night n on n.machine = s.machine and n.number = v.night
 """
 
-_QUESTIONS = {
-    "latest": """
-select machine, device, name, night, date, seconds, clock_hz, temperature_c from (
+# The newest night of each series. A series is of one mode: hot and cold times are two things.
+_LATEST = """
+select * from (
   select *, row_number() over (partition by machine, device, mode, name order by night desc) as age
   from nights where name like ?) as ranked
-where age = 1 order by machine, device, name""",
+where age = 1"""
+
+_QUESTIONS = {
+    "latest": f"""
+select machine, device, mode, name, night, date, seconds, clock_hz, temperature_c
+from ({_LATEST}) as newest order by machine, device, mode, name""",
     "history": """
-select machine, device, name, night, date, seconds, cycles, driver, cuda, git_commit
-from nights where name like ? order by machine, device, name, night""",
+select machine, device, mode, name, night, date, seconds, cycles, driver, cuda, git_commit
+from nights where name like ? order by machine, device, mode, name, night""",
     "noisiest": """
-select machine, device, name, count(*) as nights, avg(seconds) as mean_seconds,
+select machine, device, mode, name, count(*) as nights, avg(seconds) as mean_seconds,
   max(seconds) / min(seconds) - 1 as spread
-from nights where name like ? group by machine, device, name order by spread desc limit 20""",
-    "machines": """
-select name, device, count(distinct machine) as machines, min(seconds) as fastest,
+from nights where name like ? group by machine, device, mode, name
+order by spread desc, machine, device, mode, name limit 20""",
+    # Of their newest nights: one machine's own past is no difference between machines.
+    "machines": f"""
+select name, device, mode, count(*) as machines, min(seconds) as fastest,
   max(seconds) as slowest, max(seconds) / min(seconds) - 1 as spread
-from nights where name like ? group by name, device order by spread desc limit 50""",
+from ({_LATEST}) as newest group by name, device, mode
+order by spread desc, name, device, mode limit 50""",
     "health": """
-select machine, device, night, date, avg(clock_hz) as clock_hz, max(temperature_c) as
+select machine, device, mode, night, date, avg(clock_hz) as clock_hz, max(temperature_c) as
   temperature_c, avg(power_w) as power_w, avg(throttled) as throttled
-from nights where name like ? group by machine, device, night, date order by machine, night""",
+from nights where name like ? group by machine, device, mode, night, date
+order by machine, device, mode, night""",
 }
 
 Answer = tuple[list[str], Sequence[tuple[Any, ...]]]
