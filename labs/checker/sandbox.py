@@ -26,7 +26,7 @@ _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 @dataclass(frozen=True)
 class Limits:
-    # Of the clock. Who has not had as much of a processor by then may be given more, since a busy
+    # By the clock. Who has not had as much of a processor by then may be given more, since a busy
     # machine is no loop without an end: in all `patience` times as much; 1: no more.
     seconds: float = 20.0
     patience: float = 4

@@ -44,7 +44,7 @@ select machine, device, mode, name, count(*) as nights, avg(seconds) as mean_sec
   max(seconds) / min(seconds) - 1 as spread
 from nights where name like ? group by machine, device, mode, name
 order by spread desc, machine, device, mode, name limit 20""",
-    # Of their newest nights: one machine's own past is no difference between machines.
+    # The newest nights only: one machine's own past is no difference between machines.
     "machines": f"""
 select name, device, mode, count(*) as machines, min(seconds) as fastest,
   max(seconds) as slowest, max(seconds) / min(seconds) - 1 as spread
