@@ -179,6 +179,17 @@ std::vector<Instance> rows_with(const std::vector<ChosenAxis>& chosen, Suite sui
   return rows;
 }
 
+// An axis that is there already gets the further values; none is there twice.
+void add_values(std::vector<ChosenAxis>& axes, const ChosenAxis& one) {
+  auto axis = std::ranges::find(axes, one.axis, &ChosenAxis::axis);
+  if (axis == axes.end()) {
+    axis = axes.insert(axes.end(), {one.text, one.topic, one.kernel, one.axis, {}});
+  }
+  for (const Argument& value : one.values) {
+    if (std::ranges::find(axis->values, value) == axis->values.end()) axis->values.push_back(value);
+  }
+}
+
 }  // namespace
 
 ChosenAxis parse_axis(const std::string& text) {
@@ -213,7 +224,7 @@ std::vector<Instance> chosen_rows(const std::vector<ChosenAxis>& chosen, Suite s
     auto found = std::ranges::find(kernels, kernel, [](const auto& pair) { return pair.first; });
     if (found == kernels.end())
       found = kernels.emplace(kernels.end(), kernel, std::vector<ChosenAxis>{});
-    found->second.push_back(one);
+    add_values(found->second, one);
   }
   std::vector<Instance> all;
   for (const auto& [kernel, axes] : kernels) {

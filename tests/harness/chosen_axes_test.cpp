@@ -107,8 +107,21 @@ TEST(ChosenAxes, SeveralKernelsAreRunOneAfterTheOther) {
               ElementsAre("axes/vector/bytes:8", "axes/strided/stride:3"));
 }
 
+TEST(ChosenAxes, ValuesOfAnAxisMayBeGivenOneByOne) {
+  EXPECT_THAT(names({"axes/strided/stride=3", "axes/strided/stride=5,3"}),
+              ElementsAre("axes/strided/stride:3", "axes/strided/stride:5"));
+  EXPECT_THAT(
+      names({"axes/records/layout=soa", "axes/records/fields=3", "axes/records/layout=aos"}),
+      ElementsAre("axes/records/layout:aos/fields:3", "axes/records/layout:soa/fields:3"));
+  // One of them is in the full suite only.
+  EXPECT_THAT(names({"axes/tiles/tile=4096", "axes/tiles/tile=8192", "axes/tiles/stages=4"}),
+              ElementsAre("axes/tiles/tile:4096/stages:4", "axes/tiles/tile:8192/stages:4"));
+}
+
 TEST(ChosenAxes, ARowOfTheSuiteStaysThatRow) {
   EXPECT_THAT(names({"axes/strided/stride=4,4"}), ElementsAre("axes/strided/stride:4"));
+  EXPECT_THAT(names({"axes/vector/bytes=4,8,16,8"}),
+              ElementsAre("axes/vector/bytes:4", "axes/vector/bytes:8", "axes/vector/bytes:16"));
 }
 
 TEST(ChosenAxes, AChosenRowIsNoneThatRoofsNeed) {
