@@ -2,12 +2,12 @@
 
 import argparse
 import sys
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpubench_reports.commands.arguments import json_flag
 from gpubench_reports.commands.output import PROGRAM, print_paths
+from gpubench_reports.common.dates import day_of
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.extras import load_module
 
@@ -103,10 +103,10 @@ def _judge(options: argparse.Namespace) -> int:
 
 def _day(text: str) -> str:
     """As the results' dates are written; empty as it is."""
-    try:
-        return text and date.fromisoformat(text).isoformat()
-    except ValueError:
-        raise ReportError("--since", f"'{text}' is no day like 2026-12-31") from None
+    found = day_of(text)
+    if text and not found:
+        raise ReportError("--since", f"'{text}' is no day like 2026-12-31")
+    return found
 
 
 def _inputs(options: argparse.Namespace) -> list[Path]:

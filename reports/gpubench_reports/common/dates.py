@@ -17,9 +17,10 @@ def order_of(text: str) -> datetime:
     return moment_of(text) or datetime.min.replace(tzinfo=UTC)
 
 
-def is_day(text: object) -> bool:
-    """Whether it is a day in the one form in which days can be compared as texts, YYYY-MM-DD."""
+def day_of(text: str) -> str:
+    """The day in the one form in which days can be compared as texts, YYYY-MM-DD; empty if it is
+    none."""
     try:
-        return isinstance(text, str) and date.fromisoformat(text).isoformat() == text
+        return date.fromisoformat(text).isoformat()
     except ValueError:
-        return False
+        return ""

@@ -7,6 +7,7 @@ import numpy as np
 from gpubench_reports.common.units import plural
 from gpubench_reports.fleet.judging import FEWEST
 from gpubench_reports.fleet.table import Fleet
+from gpubench_reports.nightly.store.process_file import is_failure
 
 _REASONS = 3  # that are said
 
@@ -26,7 +27,7 @@ def gaps(fleet: Fleet, members: np.ndarray) -> Iterator[tuple[int, str]]:
         number = int(members[at])
         lost = fleet.gpus["lost"].iloc[number]
         names = [fleet.names[row] for row in np.flatnonzero(usual[at] & ~known[at])]
-        names = [name for name in names if not lost.get(name, "").startswith("failed: ")]
+        names = [name for name in names if not is_failure(lost.get(name, ""))]
         if names:
             reasons = list(dict.fromkeys(lost.get(name, "not in its file") for name in names))
             more = f" and {len(reasons) - _REASONS} more reasons" if reasons[_REASONS:] else ""

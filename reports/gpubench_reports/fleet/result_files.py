@@ -17,7 +17,7 @@ from gpubench_reports.common.files import file_bytes, is_own_output, require_fol
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.common.processes import process_pool, usable_cpus
 from gpubench_reports.fleet.table import MATRICES, Fleet, machine_name, node_and_gpu
-from gpubench_reports.nightly.store.process_file import ProcessFile, read_process
+from gpubench_reports.nightly.store.process_file import ProcessFile, is_failure, read_process
 from gpubench_reports.results.broken_off import broken_off, journal_of
 
 VERDICT = "fleet_schema"  # the key by which a verdict of this command is known
@@ -211,11 +211,7 @@ def _line(machine: str, runs: list[ProcessFile]) -> dict[str, Any]:
     node, gpu = node_and_gpu(machine)
     state = latest.context.device_state
     problems = [problem for run in runs for problem in run.problems.items()]
-    failed = {
-        f"{name}: {why.removeprefix('failed: ')}"
-        for name, why in problems
-        if why.startswith("failed: ")
-    }
+    failed = {f"{name}: {why.partition(': ')[2]}" for name, why in problems if is_failure(why)}
     cut_off = [_interrupted(run) for run in (latest, *runs)]
     said = {
         "device": latest.environment.device,

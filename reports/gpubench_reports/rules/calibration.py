@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.names import is_file_name
 from gpubench_reports.results.device_files import DEVICES, DeviceFile, figure_rules, shipped_devices
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.expressions import Expression
@@ -319,10 +320,10 @@ def device_text(found: Calibration, name: str) -> str:
 
 def output_path(result: ResultFile, name: str | None, out: Path | None) -> Path:
     """Where the new file goes: its stem is its name. Raises ReportError where it must not."""
-    if name is not None and not _is_name(name):
+    if name is not None and not is_file_name(name):
         raise ReportError("--name", f"'{name}' cannot be the name of a device file")
     if out is None:
-        if name is None and not _is_name(result.context.device):
+        if name is None and not is_file_name(result.context.device):
             device = result.context.device
             raise ReportError(
                 result.path, f"no file can be called as its device, '{device}': --name"
@@ -334,11 +335,6 @@ def output_path(result: ResultFile, name: str | None, out: Path | None) -> Path:
     if result.context.modelled and os.path.realpath(out) in shipped:
         raise ReportError(out, "is a device file that ships: no modelled figures go into it")
     return out
-
-
-def _is_name(name: str) -> bool:
-    """Whether a file in a folder can be called so."""
-    return bool(name) and name == Path(name).name and "\0" not in name
 
 
 def _source(found: Calibration, one: Calibrated) -> str:

@@ -2,9 +2,10 @@
 
 import argparse
 import os
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from gpubench_reports.common.dates import day_of
 
 if TYPE_CHECKING:
     from gpubench_reports.nightly.reporting.webhooks import Webhook
@@ -124,10 +125,9 @@ def gate_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def day(text: str) -> str:
-    try:
-        return date.fromisoformat(text).isoformat()
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is no day like 2026-12-31") from None
+    if found := day_of(text):
+        return found
+    raise argparse.ArgumentTypeError(f"'{text}' is no day like 2026-12-31")
 
 
 def seed(text: str) -> int:

@@ -7,6 +7,7 @@ from gpubench_reports.nightly.store.process_file import (
     ProcessFile,
     in_some,
     is_failure,
+    worst_of,
     worst_problem,
 )
 
@@ -72,8 +73,7 @@ def _why_unsound(files: Sequence[ProcessFile], name: str) -> str:
     problems = _problems(files, name)
     throttled = sum(1 for file in files if name in file.timings and file.timings[name].throttled)
     if problems:
-        worst = worst_problem(problems)
-        count = sum(is_failure(problem) == is_failure(worst) for problem in problems)
+        worst, count = worst_of(problems)
         verb = "it" if is_failure(worst) else "it was"
         return f"in {count} of {len(files)} processes {verb} {worst}"
     if throttled:

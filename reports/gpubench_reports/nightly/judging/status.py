@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.names import is_utf8
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.nightly.judging.decisions import present_decisions
 from gpubench_reports.nightly.judging.history import (
@@ -18,7 +19,6 @@ from gpubench_reports.nightly.judging.missing import is_retired, missing_line
 from gpubench_reports.nightly.rule.regression import IMPROVEMENT, REGRESSION
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
-from gpubench_reports.nightly.store.names import is_utf8
 from gpubench_reports.nightly.store.store import Store, now
 
 ALL_MACHINES = "*"  # no machine can be called that

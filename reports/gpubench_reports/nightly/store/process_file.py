@@ -107,11 +107,16 @@ def worst_problem(problems: Sequence[str]) -> str:
     return next((text for text in reversed(problems) if is_failure(text)), problems[-1])
 
 
+def worst_of(problems: Sequence[str]) -> tuple[str, int]:
+    """The worst problem, and how many are of its kind."""
+    worst = worst_problem(problems)
+    return worst, sum(is_failure(text) == is_failure(worst) for text in problems)
+
+
 def in_some(problems: Sequence[str], processes: int) -> str:
     """The worst problem ("failed: why") that some of a row's `processes` had, and in how many."""
-    worst = worst_problem(problems)
+    worst, count = worst_of(problems)
     kind, _, why = worst.partition(": ")
-    count = sum(is_failure(text) == is_failure(worst) for text in problems)
     return f"{kind} in {count} of {processes} processes: {why}"
 
 

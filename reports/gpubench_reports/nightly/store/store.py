@@ -33,11 +33,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from gpubench_reports.common.dates import is_day
+from gpubench_reports.common.dates import day_of
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import file_bytes, open_file, reason
+from gpubench_reports.common.names import is_file_name, is_utf8
 from gpubench_reports.common.plain_text import clean, cleaned
-from gpubench_reports.nightly.store.names import is_file_name, is_utf8
 from gpubench_reports.results.checking import parse
 
 SCHEMA = 1
@@ -126,12 +126,16 @@ def is_done(document: dict[str, Any]) -> bool:
     )
 
 
+def _is_day(text: Any) -> bool:
+    return isinstance(text, str) and text != "" and day_of(text) == text
+
+
 def _is_decision(document: Any) -> bool:
     types = {"action": str, "machine": str, "night": int, "series": list, "reason": str}
     return (
         isinstance(document, dict)
         and all(isinstance(document.get(key), wanted) for key, wanted in types.items())
-        and (document["action"] != "acknowledge" or is_day(document.get("until")))
+        and (document["action"] != "acknowledge" or _is_day(document.get("until")))
         and isinstance(document.get("number", 0), int)
         and _are_levels(document.get("levels", []), len(document["series"]))
     )
