@@ -47,6 +47,18 @@ std::string hash_of(const std::filesystem::path& path) {
   return std::to_string(hash);
 }
 
+const char* name_of(Grids grids) {
+  switch (grids) {
+    case Grids::sampled:
+      return "off";
+    case Grids::whole:
+      return "on";
+    case Grids::counted:
+      break;
+  }
+  return "counted";
+}
+
 std::string shown(const ordered_json& run, const std::string& key) {
   return run.contains(key) ? run.at(key).dump() : "absent";
 }
@@ -107,7 +119,7 @@ ordered_json run_json(const Options& options, const ordered_json& context,
   same["watch_seconds"] = bench.watch_seconds;
   same["energy"] = bench.energy;
   same["profile"] = bench.profile;
-  same["whole_grids"] = bench.grids;
+  same["whole_grids"] = name_of(bench.grids);
   same["predict"] = options.predict;
   same["trace"] = bench.trace;
   same["explain"] = options.explain;

@@ -206,6 +206,10 @@ def test_only_the_same_run_goes_on(tmp_path: Path) -> None:
         ((MODEL, faulty, "--benchmark_filter=^coalescing/"), "filter differs"),
         ((MODEL, SHORT_ROWS, faulty, "--seed=7"), "seed differs: 42 in the interrupted run, 7"),
         ((MODEL, SHORT_ROWS, faulty, "--mode=hot"), "mode differs"),
+        (
+            (MODEL, SHORT_ROWS, faulty, "--whole_grids=counted"),
+            'whole_grids differs: "off" in the interrupted run, "counted" here',
+        ),
         ((MODEL, SHORT_ROWS, faulty, "--benchmark_repetitions=2"), "benchmark_repetitions differs"),
     ]:
         done = run(*flags, f"--resume={out}")
