@@ -17,7 +17,7 @@ from .course import Lab
 from .tools import output_of
 
 MOST_SOURCE_BYTES = 256 << 10
-MOST_ANSWERS_BYTES = 4 << 10  # tomllib takes a square of the parts of a dotted name
+MOST_ANSWERS_BYTES = 4 << 10  # tomllib slows with the square of a dotted name's parts
 
 
 class ForbiddenError(Exception):

@@ -26,8 +26,8 @@ _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 @dataclass(frozen=True)
 class Limits:
-    # By the clock. Who has not had as much of a processor by then may be given more, since a busy
-    # machine is no loop without an end: in all `patience` times as much; 1: no more.
+    # By the clock. Whoever has had less of a processor by then gets up to `patience` times as long,
+    # since a busy machine is no loop without an end (1: no longer).
     seconds: float = 20.0
     patience: float = 4
     memory_bytes: int = 4 << 30  # resident, of all its processes

@@ -157,8 +157,8 @@ def _of_directive(tokens: list[Token]) -> Iterator[str]:
             re.fullmatch(r"\w+|[-()+*/%<>]+", word) for word in words[2:]
         ):
             yield (
-                f"{shown}: a pragma has no place in a solution, but for once and unroll, with "
-                "a number or a sum, product or quotient of some behind it"
+                f"{shown}: a pragma has no place in a solution, but for once and unroll, "
+                "which takes an expression of names and numbers"
             )
     else:
         yield (
