@@ -58,6 +58,7 @@ def wait(seconds):
     time.sleep(seconds)
 
 def call():
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
     os.setpgid(0, 0)
     with process_pool(3) as pool:
         works = [pool.submit(wait, seconds) for seconds in (0, 0, 0, 60, 60)]
