@@ -17,7 +17,10 @@ _MOST_LINES = 120  # five accesses with their views
 
 def view_of(text: str, access: dict[str, Any]) -> list[str]:
     """The part of the explanation's text that is about this access."""
-    begin = re.escape(f"  {access['where']}: {access['kind']} of ")
+    # A line may name global and shared memory, of which each has its own part.
+    begin = (
+        re.escape(f"  {access['where']}: {access['kind']} of ") + rf"[^\n]*, {access['space']}: "
+    )
     found = re.search(rf"^{begin}.*?(?=^  \S+:\d+: |^wrote |\Z)", text, re.S | re.M)
     return found[0].rstrip().splitlines()[:24] if found else []
 

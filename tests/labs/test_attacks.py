@@ -66,6 +66,9 @@ def test_an_attack_gets_no_point(
     else:
         assert "not compiled: " not in said
         assert "not run: " not in said
+    if attack.where in ("counters", "time"):  # it ran, and what it computed is right
+        right = report.part("correctness")
+        assert right.points == right.of, right.lines
 
 
 FINDS_WHAT_WAS_LEFT = """

@@ -2,6 +2,7 @@
 // compiled it (emulator/source_engine.hpp), or nvcc's PTX (ptx/engine.hpp).
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -30,6 +31,17 @@ using RequestSink = std::function<void(const WarpRequest&)>;
 using ArithmeticSink =
     std::function<void(Arithmetic unit, unsigned operations, std::uint32_t lanes)>;
 
+// What BlockEngine::lanes_in() is for an engine that has `space_of`.
+template <class SpaceOf>
+std::uint32_t lanes_where(Space space, const WarpRequest& request, SpaceOf&& space_of) {
+  std::uint32_t found = 0;
+  for (std::uint32_t rest = request.lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+    found |= std::uint32_t{space_of(request.address[lane]) == space} << lane;
+  }
+  return found;
+}
+
 // One for each of the host's threads; it knows one kernel at a time.
 class BlockEngine {
  public:
@@ -54,6 +66,8 @@ class BlockEngine {
 
   // Whose memory an address of a request is.
   virtual Space space_of(std::uint64_t address) const = 0;
+  // The lanes of an access that name memory of that kind.
+  virtual std::uint32_t lanes_in(Space space, const WarpRequest& request) const = 0;
   // What such an address, or one of device memory, belongs to ("'tile'"), and where that begins.
   virtual std::pair<std::string, std::uint64_t> home_of(std::uint64_t address) const = 0;
   // Static shared variables that the last block wrote, by number, and those that are to hold no

@@ -53,17 +53,18 @@ std::vector<ExplainedAccess::Wavefront> wavefront_table(const WarpRequest& reque
   return table;
 }
 
-void Explainer::add(const WarpRequest& request) {
+void Explainer::add(const WarpRequest& request, Space space) {
+  const std::pair key(request.event, space != Space::global);
   const auto first = static_cast<std::size_t>(std::countr_zero(request.lanes));
-  auto site = static_cast<std::size_t>(std::find(sites_.begin(), sites_.end(), request.event) -
-                                       sites_.begin());
+  auto site =
+      static_cast<std::size_t>(std::find(sites_.begin(), sites_.end(), key) - sites_.begin());
   if (site == sites_.size()) {
-    sites_.push_back(request.event);
+    sites_.push_back(key);
     ExplainedAccess& access = accesses_.emplace_back();
     const auto [place, begin] = home_(request.address[first]);
     const EventKind kind = as_plain(kind_of(request.event));
     access.where = source_location(reinterpret_cast<const void*>(code_address_of(request.event)));
-    access.shared = is_shared_(request.address[first]);
+    access.shared = key.second;
     access.kind = kind == EventKind::load ? "load" : kind == EventKind::store ? "store" : "atomic";
     access.bytes = bytes_of(request.event);
     access.place = place;

@@ -23,17 +23,16 @@ class Explainer {
   // What an address belongs to, and where that begins.
   using Home = std::function<std::pair<std::string, std::uint64_t>(std::uint64_t address)>;
 
-  Explainer(std::function<bool(std::uint64_t)> is_shared, Home home)
-      : is_shared_(std::move(is_shared)), home_(std::move(home)) {}
+  explicit Explainer(Home home) : home_(std::move(home)) {}
 
-  void add(const WarpRequest& request);
+  // An access of which all lanes name memory of that kind.
+  void add(const WarpRequest& request, Space space);
   std::vector<ExplainedAccess> accesses() && { return std::move(accesses_); }
 
  private:
-  std::function<bool(std::uint64_t)> is_shared_;
   Home home_;
-  std::vector<Event> sites_;
-  std::vector<ExplainedAccess> accesses_;  // one a site
+  std::vector<std::pair<Event, bool>> sites_;  // and whether they name shared memory
+  std::vector<ExplainedAccess> accesses_;      // one a site
 };
 
 }  // namespace gpubench::model

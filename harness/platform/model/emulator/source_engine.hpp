@@ -30,6 +30,9 @@ class SourceEngine final : public BlockEngine {
   LaneWaits waits_of(std::size_t lane) const override;
   std::uint64_t events() const override;
   Space space_of(std::uint64_t address) const override { return current_->space_of(address); }
+  std::uint32_t lanes_in(Space space, const WarpRequest& request) const override {
+    return lanes_where(space, request, [this](std::uint64_t at) { return current_->space_of(at); });
+  }
   std::pair<std::string, std::uint64_t> home_of(std::uint64_t address) const override {
     return current_->home_of(address);
   }

@@ -38,7 +38,7 @@ std::uint32_t bytes_within(std::uint64_t sector, std::uint64_t address, unsigned
   return static_cast<std::uint32_t>(mask << from);
 }
 
-// The bytes of each of its sectors that a request asks for, a bit each.
+// Worker::CoveredBytes of the request.
 std::array<std::uint32_t, 2 * warp_lanes> covered_bytes(const WarpRequest& request,
                                                         const Sectors& sectors) {
   std::array<std::uint32_t, 2 * warp_lanes> covered;
@@ -91,10 +91,11 @@ std::vector<ReadSector> Worker::reads() {
     const auto note = [&](const WarpRequest& request) {
       const EventKind kind = kind_of(request.event);
       if (!is_access(request.event) || access_of(kind) != Access::load) return;
-      const auto lane = static_cast<std::size_t>(std::countr_zero(request.lanes));
-      if (engine_->space_of(request.address[lane]) != Space::global) return;
-      const Sectors sectors = sectors_of(request);
-      for (unsigned i = 0; i < sectors.count; ++i) block_sectors_.at(sectors.id[i]);
+      by_space(request, [&](const WarpRequest& part, Space space) {
+        if (space != Space::global) return;
+        const Sectors sectors = sectors_of(part);
+        for (unsigned i = 0; i < sectors.count; ++i) block_sectors_.at(sectors.id[i]);
+      });
     };
     engine_->visit(first, note, no_arithmetic);
     ask_to_keep(block_sectors_.touched().size() - found.size(), sizeof(ReadSector));
@@ -152,8 +153,13 @@ void Worker::count(std::uint64_t block, std::uint64_t cost, FootprintMap& map) {
 Waiting Worker::count_warp(std::size_t first, FootprintMap& map) {
   Counted counted;
   const auto request_of = [&](const WarpRequest& request) {
-    if (together_ > 1) return count_by_space(request, map, counted);
-    count_request(request, map, counted);
+    if (!is_access(request.event)) {
+      counts_.special += bytes_of(request.event);
+      return;
+    }
+    by_space(request, [&](const WarpRequest& part, Space space) {
+      count_request(part, space, map, counted);
+    });
   };
   const auto add = [&](Arithmetic unit, unsigned operations, std::uint32_t active) {
     counts_.add(unit, operations, static_cast<unsigned>(std::popcount(active)));
@@ -166,31 +172,23 @@ Waiting Worker::count_warp(std::size_t first, FootprintMap& map) {
   return counted.waits;
 }
 
-// Where some lanes name their own block's memory and some another's, these are two requests.
-void Worker::count_by_space(const WarpRequest& request, FootprintMap& map, Counted& warp) {
-  if (!is_access(request.event)) return count_request(request, map, warp);
-  std::uint32_t remote = 0;
-  for (std::uint32_t rest = request.lanes; rest != 0; rest &= rest - 1) {
+template <class Visit>
+void Worker::by_space(const WarpRequest& request, Visit&& visit) const {
+  for (std::uint32_t rest = request.lanes; rest != 0;) {
     const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
-    if (engine_->space_of(request.address[lane]) == Space::remote) remote |= 1u << lane;
+    const Space space = engine_->space_of(request.address[lane]);
+    const std::uint32_t lanes = engine_->lanes_in(space, request);
+    rest &= ~lanes;
+    if (lanes == request.lanes) return visit(request, space);
+    WarpRequest part = request;
+    part.lanes = lanes;
+    visit(part, space);
   }
-  if (remote == 0 || remote == request.lanes) return count_request(request, map, warp);
-  WarpRequest part = request;
-  part.lanes = request.lanes & ~remote;
-  count_request(part, map, warp);
-  part.lanes = remote;
-  count_request(part, map, warp);
 }
 
-void Worker::count_request(const WarpRequest& request, FootprintMap& map, Counted& warp) {
+void Worker::count_request(const WarpRequest& request, Space space, FootprintMap& map,
+                           Counted& warp) {
   const EventKind kind = kind_of(request.event);
-  if (kind == EventKind::special) {
-    counts_.special += bytes_of(request.event);
-    return;
-  }
-  const std::uint64_t address =
-      request.address[static_cast<std::size_t>(std::countr_zero(request.lanes))];
-  const Space space = engine_->space_of(address);
   // A lane's own instructions move no more than 16 bytes.
   const bool is_bulk = bytes_of(request.event) > 16;
   AccessCounts& sum =
@@ -245,7 +243,7 @@ void Worker::count_global(const WarpRequest& request, bool is_bulk, AccessCounts
     const bool dense = sectors.count * sector_bytes == active * bytes_of(request.event);
     sum.wavefronts += dense ? ideal_wavefronts_of(request) : wavefronts_of(request);
   }
-  sum.ideal_sectors += note_footprint(request, sectors, map);
+  sum.ideal_sectors += note_footprints(request, sectors, map);
   // Loads with nothing between them that depends on them are in flight together.
   if (kind == EventKind::load) {
     if (!warp.waiting) warp.waits.load_groups += 1;
@@ -280,11 +278,10 @@ void Worker::add_lanes(std::size_t first, Waiting& warp) const {
 }
 
 std::vector<ExplainedAccess> Worker::explain() {
-  Explainer explainer(
-      [this](std::uint64_t address) { return engine_->space_of(address) != Space::global; },
-      [this](std::uint64_t address) { return engine_->home_of(address); });
+  Explainer explainer([this](std::uint64_t address) { return engine_->home_of(address); });
   const auto add = [&](const WarpRequest& request) {
-    if (is_access(request.event)) explainer.add(request);
+    if (!is_access(request.event)) return;
+    by_space(request, [&](const WarpRequest& part, Space space) { explainer.add(part, space); });
   };
   engine_->visit(0, add, no_arithmetic);
   return std::move(explainer).accesses();
@@ -298,18 +295,32 @@ void Worker::extend(Footprint* footprint, std::uint64_t sector) {
   range->last = std::max(range->last, sector);
 }
 
+double Worker::note_footprints(const WarpRequest& request, const Sectors& sectors,
+                               FootprintMap& map) {
+  const CoveredBytes covered = covered_bytes(request, sectors);
+  double ideal = 0;
+  for (unsigned from = 0, to = 0; from < sectors.count; from = to) {
+    Footprint* const footprint = footprint_at(sectors.id[from] * sector_bytes, map);
+    for (to = from + 1; to < sectors.count; ++to) {
+      if (footprint == nullptr || !footprint->holds(sectors.id[to] * sector_bytes)) break;
+    }
+    if (footprint != nullptr) {
+      ideal += note_footprint(request, sectors, covered, footprint, from, to);
+    }
+  }
+  return ideal;
+}
+
 double Worker::note_footprint(const WarpRequest& request, const Sectors& sectors,
-                              FootprintMap& map) {
-  Footprint* const footprint = footprint_at(sectors.id[0] * sector_bytes, map);
-  if (footprint == nullptr) return 0;
+                              const CoveredBytes& covered, Footprint* footprint, unsigned from,
+                              unsigned to) {
   const bool reads = access_of(kind_of(request.event)) == Access::load;
-  const auto covered = covered_bytes(request, sectors);
   int bytes = 0;
-  for (unsigned i = 0; i < sectors.count; ++i) bytes += std::popcount(covered[i]);
+  for (unsigned i = from; i < to; ++i) bytes += std::popcount(covered[i]);
   const int whole_sectors = (bytes + sector_bytes - 1) / sector_bytes;
   const double ideal = whole_sectors;
   unsigned repeats = 0, with_another = 0;
-  for (unsigned i = 0; i < sectors.count; ++i) {
+  for (unsigned i = from; i < to; ++i) {
     BlockSector& mine = block_sectors_.at(sectors.id[i]);
     if (reads) {
       const LastRead last = note_read(footprint, mine, request.interval);
@@ -327,7 +338,7 @@ double Worker::note_footprint(const WarpRequest& request, const Sectors& sectors
       mine.written |= covered[i];
     }
   }
-  if (repeats > 0 && repeats < sectors.count) {
+  if (repeats > 0 && repeats < to - from) {
     footprint->read_beside_new(repeats);
   } else if (with_another > 0) {
     footprint->read_with_another(with_another);

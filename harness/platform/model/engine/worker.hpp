@@ -59,6 +59,8 @@ class Worker {
     std::uint32_t from, to;
     auto operator<=>(const ReadAgain&) const = default;
   };
+  // The bytes of each of a request's sectors that it asks for, a bit each.
+  using CoveredBytes = std::array<std::uint32_t, 2 * warp_lanes>;
   // A warp that is counted.
   struct Counted {
     Waiting waits;
@@ -73,8 +75,11 @@ class Worker {
   };
 
   Waiting count_warp(std::size_t first, FootprintMap& map);
-  void count_by_space(const WarpRequest& request, FootprintMap& map, Counted& warp);
-  void count_request(const WarpRequest& request, FootprintMap& map, Counted& warp);
+  // Calls `visit(request, space)` for each kind of memory that lanes of the access name: hardware
+  // serves these one after the other.
+  template <class Visit>
+  void by_space(const WarpRequest& request, Visit&& visit) const;
+  void count_request(const WarpRequest& request, Space space, FootprintMap& map, Counted& warp);
   void count_shared(const WarpRequest& request, bool is_bulk, AccessCounts& sum, Counted& warp);
   void count_remote(const WarpRequest& request, AccessCounts& sum, Counted& warp);
   void count_global(const WarpRequest& request, bool is_bulk, AccessCounts& sum, FootprintMap& map,
@@ -82,7 +87,11 @@ class Worker {
   void add_lanes(std::size_t first, Waiting& warp) const;
   void extend(Footprint* footprint, std::uint64_t sector);
   // The sectors that the request's bytes would fill.
-  double note_footprint(const WarpRequest& request, const Sectors& sectors, FootprintMap& map);
+  double note_footprints(const WarpRequest& request, const Sectors& sectors, FootprintMap& map);
+  // The same for sectors `from` to `to` of it, which are of one allocation.
+  double note_footprint(const WarpRequest& request, const Sectors& sectors,
+                        const CoveredBytes& covered, Footprint* footprint, unsigned from,
+                        unsigned to);
   LastRead note_read(Footprint* footprint, BlockSector& mine, std::uint32_t interval);
   Footprint* footprint_at(std::uint64_t address, FootprintMap& map);
 

@@ -38,6 +38,9 @@ class Engine final : public BlockEngine {
            : is_of_cluster(address)               ? model::Space::remote
                                                   : model::Space::global;
   }
+  std::uint32_t lanes_in(model::Space space, const WarpRequest& request) const override {
+    return lanes_where(space, request, [this](std::uint64_t at) { return space_of(at); });
+  }
   std::pair<std::string, std::uint64_t> home_of(std::uint64_t address) const override;
 
  private:
