@@ -10,6 +10,14 @@ class GemmBatchRuns : public KernelTest {
  protected:
   using Bf16 = __nv_bfloat16;
 
+ private:
+  // Before its uses, which deduce what it returns.
+  static auto expected(const gemm_batch::Split& split, gemm_batch::Layer layer) {
+    return gemm_batch::ExpectedOfExperts<Generator<Bf16>, Unrounded>{values<Bf16>, values<Bf16>,
+                                                                     split, layer.n, layer.k};
+  }
+
+ protected:
   template <unsigned columns>
   void bf16_gemv(unsigned n, unsigned k) {
     using namespace gemm_batch;
@@ -54,12 +62,6 @@ class GemmBatchRuns : public KernelTest {
            nullptr, Bf16Weights{weights.data()}, x.data(), y.data(), first_token.data(), layer.n,
            layer.k);
     expect_elements(y, expected(split, layer), 0x1p-8, 1e-4);
-  }
-
- private:
-  static auto expected(const gemm_batch::Split& split, gemm_batch::Layer layer) {
-    return gemm_batch::ExpectedOfExperts<Generator<Bf16>, Unrounded>{values<Bf16>, values<Bf16>,
-                                                                     split, layer.n, layer.k};
   }
 };
 
