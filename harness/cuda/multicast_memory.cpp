@@ -88,7 +88,7 @@ std::string MulticastMemory::why_not(const GpuRanks& ranks) {
     }
     // Without its fabric manager, a node calls these arguments invalid, too (NVIDIA/nccl #1672).
     if (error.code() == cudaErrorInvalidValue) return not_set_up(error);
-    const std::string why = why_not(error);
+    std::string why = why_not(error);
     if (why.empty()) throw;
     return why;
   }

@@ -55,7 +55,7 @@ constexpr std::size_t gemm_result_bytes(GemmType type) { return gemm_format(type
 // The roof of the unit that multiplies. Sums in fp16, and fp8 with block scales, have one of their
 // own only on devices that are faster with them.
 inline std::string gemm_roof(GemmType type, const DeviceSpec& device) {
-  const std::string roof = gemm_format(type).roof;
+  std::string roof = gemm_format(type).roof;
   if (device.find(roof + "_flops_per_clock_per_sm")) return roof;
   if (type == GemmType::fp16_acc16) return gemm_format(GemmType::fp16).roof;
   if (type == GemmType::mxfp8) return gemm_format(GemmType::fp8).roof;

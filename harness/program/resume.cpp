@@ -73,8 +73,10 @@ void check_context(const ordered_json& theirs, const ordered_json& ours, const s
                                                     : std::string_view(there.at(key).type_name()) !=
                                                           value.type_name());
     if (is_wrong || (is_absent && (is_settled || key == "date"))) {
-      throw UsageError(who + ": its journal was changed: the context's " + key + " is " +
-                       shown(there, key));
+      std::ostringstream text;
+      text << who << ": its journal was changed: the context's " << key << " is "
+           << shown(there, key);
+      throw UsageError(text.str());
     }
   }
 }

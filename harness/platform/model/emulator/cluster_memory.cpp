@@ -98,7 +98,7 @@ std::string ClusterMemory::note_remote(unsigned by, unsigned of, std::uint64_t a
     return access(bytes, kind) + " at " + place(of, offset, bytes) +
            ", which need not have begun before the cluster has met,";
   }
-  const std::string found = race(by, of, offset, bytes, kind);
+  std::string found = race(by, of, offset, bytes, kind);
   if (!found.empty()) return found;
   MemoryChecker& theirs = blocks_[of]->recorder().checker();
   const std::uint64_t at = blocks_[of]->shared().offset_of(address);

@@ -60,7 +60,7 @@ std::string ClusterRunner::run_to_end() {
       return block->block().lanes().all_wait_for_cluster();
     };
     if (!std::ranges::all_of(blocks, waits)) return stuck();
-    const std::string left = traced_ ? cluster_.meet() : "";
+    std::string left = traced_ ? cluster_.meet() : "";
     if (!left.empty()) return left;
     for (const auto& block : blocks) block->release_cluster();
   }
