@@ -52,7 +52,7 @@ std::string console_text(const Results& results, const Options& options, const R
   const auto repeated = times_measured(results.rows);
   std::string text = headline_text(results.context) + table.header();
   for (const Row& row : results.rows) {
-    if (options.report_aggregates_only && repeated.at(row.name) > 1) continue;
+    if (only_aggregates(results, options) && repeated.at(row.name) > 1) continue;
     text += table.line(row);
   }
   return text + console_aggregates(results, table.name_width());

@@ -90,7 +90,7 @@ std::string result_csv(const Results& results, const Options& options) {
   const auto repeated = times_measured(results.rows);
   Table table(results, options);
   for (const Row& row : results.rows) {
-    if (options.report_aggregates_only && repeated.at(row.name) > 1) continue;
+    if (only_aggregates(results, options) && repeated.at(row.name) > 1) continue;
     table.add(row);
   }
   for (const auto& run : results.aggregates) {

@@ -163,7 +163,7 @@ ordered_json result_json(const Results& results, const Options& options) {
   Indices indices;
   for (const Row& row : results.rows) {
     const auto places = indices.of(row);
-    if (options.report_aggregates_only && repeated.at(row.name) > 1) continue;
+    if (only_aggregates(results, options) && repeated.at(row.name) > 1) continue;
     benchmarks.push_back(row_json(row, places, repetitions[row.name], options.time_unit, axes));
   }
   for (const auto& run : results.aggregates) {

@@ -15,6 +15,10 @@ std::map<std::string, int> times_measured(const std::vector<Row>& rows) {
   return times;
 }
 
+bool only_aggregates(const Results& results, const Options& options) {
+  return options.report_aggregates_only && !results.aggregates.empty();
+}
+
 double aggregate_time(const benchmark::BenchmarkReporter::Run& run, const TimeUnit& unit) {
   return run.aggregate_unit == benchmark::kPercentage
              ? run.real_accumulated_time

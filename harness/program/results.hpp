@@ -25,6 +25,8 @@ struct Results {
 
 // By name: how many repetitions were measured; 0 where one of them was not.
 std::map<std::string, int> times_measured(const std::vector<Row>& rows);
+// Whether a repeated row is written as its aggregates alone; an interrupted run has none.
+bool only_aggregates(const Results& results, const Options& options);
 // A statistic of the repetitions' times, in `unit`; a ratio stays one.
 double aggregate_time(const benchmark::BenchmarkReporter::Run& run, const TimeUnit& unit);
 
