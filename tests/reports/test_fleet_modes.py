@@ -1,4 +1,4 @@
-"""Hot and cold runs of a fleet, or runs on other devices, are never taken for each other."""
+"""Runs of a fleet in other modes, on other devices or days, by other programs are never mixed."""
 
 import json
 import shutil
@@ -65,3 +65,48 @@ def test_a_hot_sweep_replaces_no_cold_one_of_the_day_in_a_lake(sweep, tmp_path):
 def test_what_limits_a_cold_row_is_not_said_of_a_hot_one():
     assert all(labels_of("h100-sxm", "cold", ROWS))
     assert not any(labels_of("h100-sxm", "hot", ROWS))
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ({"git_commit": "b" * 40}, "commit bbbbbbbbbb"),
+        ({"git_dirty": True}, "commit aaaaaaaaaa-dirty"),
+        ({"compiler_flags": "-O0"}, "flags -O0"),
+        ({"compiler": "g++ 99"}, "g++ 99"),
+    ],
+)
+def test_a_gpu_that_another_program_measured_has_no_peers(tmp_path, capsys, program, said):
+    context = {"git_commit": "a" * 40, "compiler_flags": "-O3", "compiler": "g++ 12"}
+    sweep = write_sweep(tmp_path / "sweep", {}, **context)
+    other = write_sweep(tmp_path / "other", {3: 1.3}, **context | program)
+    shutil.copy(other / "n1-gpu3.json", sweep)
+    for folder in (str(sweep), str(tmp_path / "lake")):
+        assert main(["fleet", folder]) == 0
+        out = capsys.readouterr().out
+        assert f"{said}: not judged: only 1 GPU of this kind" in out
+        write_lake(read_folder(sweep), tmp_path / "lake")
+
+
+def test_the_times_of_an_earlier_program_hide_no_slow_gpu(sweep, capsys):
+    add_sweep(sweep, "earlier", {3: 0.5}, date="2026-11-20", git_commit="b" * 40)
+    assert main(["fleet", str(sweep)]) == 1
+    assert "slow GPU n1/gpu3: +30" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("day", "found"), [("2020-01-01", 0), ("2999-01-01", 1)])
+def test_of_a_sweep_and_a_night_of_a_gpu_the_later_counts(tmp_path, capsys, day: str, found: int):
+    duckdb = pytest.importorskip("duckdb")
+    lake = tmp_path / "lake"
+    write_lake(read_folder(write_sweep(tmp_path / "slow", {3: 1.3})), lake)
+    (path,) = lake.rglob("*.parquet")
+    night = path.parent.with_name(f"date={day}") / "night.parquet"
+    night.parent.mkdir()
+    # As a store exports it: a name without '/', and a number that counts its nights.
+    duckdb.execute(
+        "copy (select * exclude (machine, night), replace(machine, '/', '-') as machine,"
+        f" 12 as night from read_parquet('{path}', hive_partitioning = false)) to '{night}'"
+    )
+    write_lake(read_folder(write_sweep(tmp_path / "repaired")), lake)
+    assert main(["fleet", str(lake)]) == found
+    assert capsys.readouterr().out.startswith(f"8 GPUs, {len(ROWS)} rows")

@@ -86,7 +86,7 @@ def fleet(place: Path, *words: str, program: str = "bin/gpubench") -> tuple[int,
 
 
 def files(folder: Path) -> set[str]:
-    return {path.name for path in folder.iterdir()}
+    return {path.name for path in folder.iterdir()} - {"sweep.txt"}
 
 
 def test_each_gpu_of_this_machine_sees_itself_only(place: Path, monkeypatch) -> None:
@@ -99,6 +99,19 @@ def test_each_gpu_of_this_machine_sees_itself_only(place: Path, monkeypatch) -> 
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-x,GPU-y")
     assert fleet(place, "--out=other", "--gpus=2")[0] == 0
     assert (place / "other/n1-gpu1.json").read_text().split("|")[1] == "GPU-y"
+
+
+def test_a_folder_is_one_sweeps(place: Path, monkeypatch) -> None:
+    monkeypatch.setenv("NODE_NAME", "n1")
+    flags = ("--out=sweep", "--mode=cold", "--suite=full")
+    assert fleet(place, *flags, "--gpus=1")[0] == 0
+    assert fleet(place, "--suite=full", *flags[:2], "--gpus=2")[0] == 0  # it goes on
+    code, said = fleet(place, "--out=sweep", "--mode=hot", "--suite=full", "--gpus=3")
+    assert (code, "holds a sweep with other flags or another program" in said) == (2, True)
+    (place / "bin/gpubench").write_text(f"{PROGRAM}# rebuilt\n")
+    code, said = fleet(place, *flags, "--gpus=3")
+    assert (code, "holds a sweep with other flags or another program" in said) == (2, True)
+    assert files(place / "sweep") == {"n1-gpu0.json", "n1-gpu1.json"}
 
 
 def test_the_next_command_can_be_copied(place: Path, monkeypatch) -> None:

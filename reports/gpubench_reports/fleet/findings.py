@@ -16,7 +16,7 @@ from gpubench_reports.fleet import judging
 from gpubench_reports.fleet.causes import Cause, Times, cause_of, labels_of
 from gpubench_reports.fleet.gaps import gaps
 from gpubench_reports.fleet.judging import ALPHA, FEWEST, Group
-from gpubench_reports.fleet.table import STATE, Fleet
+from gpubench_reports.fleet.table import PROGRAM, STATE, Fleet
 
 GPU, NODE, RACK, FIRMWARE = "gpu", "node", "rack", "firmware"
 FAILED, PARTIAL, ABSENT = "failed", "partial", "absent"
@@ -92,8 +92,8 @@ def judge_fleet(fleet: Fleet) -> Verdict:
     findings: list[Finding] = []
     notes: list[str] = []
     missing: list[tuple[int, str]] = []
-    kinds = fleet.gpus.groupby(["device", "mode"], sort=True).indices
-    for (device, mode), members in kinds.items():
+    kinds = fleet.gpus.groupby(["device", "mode", *PROGRAM], sort=True).indices
+    for (device, mode, *_), members in kinds.items():
         missing += gaps(fleet, members)
         if len(members) < FEWEST:
             notes.append(
@@ -196,7 +196,7 @@ def _peers_of(
 def _title(fleet: Fleet, members: np.ndarray) -> str:
     """The kind of these GPUs, in words."""
     device = str(fleet.gpus["device"].iloc[members[0]])
-    return ", ".join(filter(None, (device, fleet.mode_of(members[0]))))
+    return ", ".join(filter(None, (device, fleet.run_of(members[0]))))
 
 
 def groups_of(device: str, mode: str, names: list[str]) -> tuple[Group, ...]:

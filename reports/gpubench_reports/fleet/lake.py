@@ -1,7 +1,8 @@
 """Parquet: reads a fleet from it with DuckDB, local or in an object store, and writes one.
 
 The columns are those of `gpubench-nightly export parquet`: one line per machine, row and night. For
-each machine, its latest night counts. A fleet's own files also have vbios, uuid and runs.
+each machine, its latest night counts, or its sweep of that day or a later one. A fleet's own files
+also have vbios, uuid and runs.
 """
 
 import hashlib
@@ -16,14 +17,14 @@ from gpubench_reports.common.dates import moment_of
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.common.units import plural
-from gpubench_reports.fleet.table import MATRICES, STATE, Fleet, node_and_gpu, unsaid
+from gpubench_reports.fleet.table import MATRICES, PROGRAM, STATE, Fleet, node_and_gpu, unsaid
 from gpubench_reports.nightly.reporting import parquet
 from gpubench_reports.nightly.reporting.parquet import SOURCE, database_for, files_below
 
 # A night's machine cannot have '/' in its name.
 _MACHINE = r"regexp_replace(machine, '-gpu([0-9]+)$', '/gpu\1')"
 _NEEDED = ("machine", "device", "mode", "name", "night", "date", "seconds")
-_WORDS = ("driver", "cuda", "vbios", "uuid")
+_WORDS = (*PROGRAM, "driver", "cuda", "vbios", "uuid")
 
 
 def is_lake(where: str) -> bool:
@@ -66,12 +67,15 @@ def _take(database: Any, where: str, since: str) -> None:
         "create temp table latest as select *,"
         " dense_rank() over (order by machine, device, mode) - 1 as g,"
         " dense_rank() over (order by name) - 1 as r from ("
-        f"select {_MACHINE} as machine, device, mode, name, cast(date as varchar) as date, seconds,"
-        f" {runs} as runs, {rehearsal} as modelled,"
-        f" {words}, {numbers} from {SOURCE} where cast(date as varchar) >= ? and seconds > 0"
-        " qualify night = max(night) over (partition by machine, device, mode)"
+        f"select machine, device, mode, name, date, seconds, {runs} as runs,"
+        f" {rehearsal} as modelled, {words}, {numbers} from"
+        f" (select * replace ({_MACHINE} as machine, cast(date as varchar) as date) from {SOURCE})"
+        " where date >= ? and seconds > 0"
+        # Stores count their nights, a sweep's number is its day: only days can be compared.
+        " qualify rank() over (partition by machine, device, mode"
+        " order by date desc, night desc) = 1"
         # A GPU may be in several sweeps of one night: its shortest times count, as in a folder.
-        " and row_number() over (partition by machine, device, mode, night, name"
+        " and row_number() over (partition by machine, device, mode, date, night, name"
         " order by seconds) = 1)",
         [files, since],
     )

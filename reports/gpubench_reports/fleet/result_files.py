@@ -16,7 +16,7 @@ from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import file_bytes, is_own_output, require_folder
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.common.processes import process_pool, usable_cpus
-from gpubench_reports.fleet.table import MATRICES, Fleet, machine_name, node_and_gpu
+from gpubench_reports.fleet.table import MATRICES, PROGRAM, Fleet, machine_name, node_and_gpu
 from gpubench_reports.nightly.store.process_file import ProcessFile, is_failure, read_process
 from gpubench_reports.results.broken_off import broken_off, journal_of
 
@@ -36,10 +36,10 @@ class _Unread:
 def read_folder(folder: Path) -> Fleet:
     """The fleet whose result files lie in `folder`, at any depth.
 
-    A GPU's times in a mode are the shortest of its runs in that mode, and files of one UUID are of
-    one GPU. A file that cannot be read costs its GPU only: it becomes absent, as does a GPU of
-    which there is only a log (NODE-gpuN.log) or a journal. Raises ReportError where there is no
-    result at all, or modelled and measured ones are mixed.
+    A GPU's times in a mode are the shortest of its runs in that mode by one program, the latest,
+    and files of one UUID are of one GPU. A file that cannot be read costs its GPU only: it becomes
+    absent, as does a GPU of which there is only a log (NODE-gpuN.log) or a journal. Raises
+    ReportError where there is no result at all, or modelled and measured ones are mixed.
     """
     require_folder(folder, "result files, one per GPU")
     paths = _inside(folder, "*.json")
@@ -203,11 +203,28 @@ def _alike(by_machine: dict[str, list[ProcessFile]]) -> list[tuple[str, list[Pro
         for run in runs:
             key = (machine, run.environment.device, run.environment.mode)
             found.setdefault(key, []).append(run)
-    return [(key[0], found[key]) for key in sorted(found)]
+    return [(key[0], _of_latest_program(found[key])) for key in sorted(found)]
+
+
+def _of_latest_program(runs: list[ProcessFile]) -> list[ProcessFile]:
+    """The runs of the program that ran last: another one's times are not of this one."""
+    latest = _program(_latest(runs))
+    return [run for run in runs if _program(run) == latest]
+
+
+def _latest(runs: list[ProcessFile]) -> ProcessFile:
+    return max(runs, key=lambda run: order_of(run.context.date))
+
+
+def _program(run: ProcessFile) -> dict[str, str]:
+    """What PROGRAM names. A tree with changes is not its commit's."""
+    commit = run.context.git_commit + ("-dirty" if run.context.git_dirty else "")
+    values = (commit, run.environment.compiler, run.environment.flags)
+    return dict(zip(PROGRAM, values, strict=True))
 
 
 def _line(machine: str, runs: list[ProcessFile]) -> dict[str, Any]:
-    latest = max(runs, key=lambda run: order_of(run.context.date))
+    latest = _latest(runs)
     node, gpu = node_and_gpu(machine)
     state = latest.context.device_state
     problems = [problem for run in runs for problem in run.problems.items()]
@@ -216,6 +233,7 @@ def _line(machine: str, runs: list[ProcessFile]) -> dict[str, Any]:
     said = {
         "device": latest.environment.device,
         "mode": latest.environment.mode,
+        **_program(latest),
         "driver": latest.environment.driver,
         "cuda": latest.environment.cuda,
         "vbios": str(state.get("vbios", "")),

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.fleet.table import Fleet, machine_name, unsaid
+from gpubench_reports.fleet.table import PROGRAM, Fleet, machine_name, unsaid
 from gpubench_reports.results.baselines import baseline
 from gpubench_reports.rules.diagnosis.parts import UNITS, Shares, factors_of, shares
 
@@ -93,6 +93,7 @@ def simulate(plan: Plan, noise: Noise, seed: int) -> tuple[Fleet, Planted, pd.Da
         machine=list(map(machine_name, places["node"], places["gpu"])),
         device=plan.device,
         mode="cold",
+        **dict.fromkeys(PROGRAM, ""),
         driver="580.82",
         cuda="13.0",
         vbios=np.where(planted.firmware, "96.00.99", "96.00.88"),

@@ -77,7 +77,7 @@ def headline(verdict: Verdict, finding: Finding) -> str:
     """What is wrong, in one line."""
     if finding.kind == ABSENT:
         return f"no result: {finding.name}: {finding.says}"
-    where = filter(None, (place(verdict, finding), verdict.fleet.mode_of(finding.gpus[0])))
+    where = filter(None, (place(verdict, finding), verdict.fleet.run_of(finding.gpus[0])))
     words = ", ".join(where)
     name = finding.name + (f" ({words})" if words else "")
     if finding.kind == FAILED:

@@ -1,5 +1,6 @@
 """What a fleet measured, as a table of GPUs and matrices of GPUs by rows."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,8 @@ import pandas as pd
 # A Fleet's matrices by name. Columns of Parquet and timings of result files have the same names.
 STATE = ("clock_hz", "temperature_c", "throttled")
 MATRICES = ("seconds", *STATE)
+# Which program ran, as far as files say: another one's times are no peers.
+PROGRAM = ("git_commit", "compiler", "flags")
 
 
 @dataclass(frozen=True)
@@ -16,8 +19,9 @@ class Fleet:
     """The results of all GPUs. A value that nobody measured is NaN, a word that nobody said empty.
 
     gpus           one line per GPU, device and mode, numbered from 0: machine (the GPU's name,
-                   NODE/gpuN), node, gpu, rack, slot, device, mode, driver, cuda, vbios, uuid, date
-                   (YYYY-MM-DD), runs (how many runs its times come from), and what `unsaid` names
+                   NODE/gpuN), node, gpu, rack, slot, device, mode, git_commit, compiler, flags,
+                   driver, cuda, vbios, uuid, date (YYYY-MM-DD), runs (how many runs its times come
+                   from), and what `unsaid` names
     names          the rows' names, concept/kernel/arguments
     seconds        [gpu, row] the time; of several runs, the shortest
     clock_hz, temperature_c, throttled    [gpu, row] the state of the GPU meanwhile
@@ -39,10 +43,21 @@ class Fleet:
         """How many GPUs it has: one that was measured hot and cold has two lines."""
         return int(self.gpus["machine"].nunique())
 
-    def mode_of(self, line: int) -> str:
-        """In words, the mode that a line of `gpus` is about; empty where all are of the same."""
-        modes = self.gpus["mode"]
-        return f"{modes.iloc[line] or 'unknown'} mode" if modes.nunique() > 1 else ""
+    def run_of(self, line: int) -> str:
+        """In words, the mode and the program that a line of `gpus` is about, as far as they are not
+        the same in all."""
+        said = [
+            (name, str(self.gpus[name].iloc[line]) or "unknown")
+            for name in ("mode", *PROGRAM)
+            if self.gpus[name].nunique() > 1
+        ]
+        words = {"mode": "{} mode", "git_commit": "commit {}", "flags": "flags {}"}
+        return ", ".join(words.get(name, "{}").format(_short(value)) for name, value in said)
+
+
+def _short(word: str) -> str:
+    """A commit's name as people write it; any other word as it is."""
+    return re.sub(r"^([0-9a-f]{10})[0-9a-f]{30}\b", r"\1", word)
 
 
 def unsaid(gpus: int) -> dict[str, list[Any]]:
