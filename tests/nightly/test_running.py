@@ -58,6 +58,21 @@ def test_a_slow_night_is_measured_again_and_two_are_a_regression(run, fake, tmp_
     assert "gpubench_open_regressions" in (tmp_path / "m.txt").read_text()
 
 
+@pytest.mark.parametrize("processes", [1, 2])
+def test_nights_of_few_processes_stay_so_in_an_index_made_anew(
+    run, fake, tmp_path, capsys, processes: int
+) -> None:
+    put_quiet_nights(tmp_path)
+    slow = fake(rows=ROWS | {"stream/copy/n:1": 2.2e-4})
+    codes = [run(slow, f"--processes={processes}")[0] for _ in range(2)]
+    assert codes == [0, 1]
+    store = f"--store={tmp_path / 'nights'}"
+    assert main(["index", "--rebuild", store]) == 0
+    capsys.readouterr()
+    assert main(["status", store]) == 1
+    assert "+10.0 %  stream/copy/n:1" in capsys.readouterr().out
+
+
 def test_without_a_gpu_there_is_no_night(run, fake, tmp_path: Path) -> None:
     code, _, err = run(fake(rows=ROWS, gpu=False))
     assert code == 2

@@ -14,7 +14,7 @@ from gpubench_reports.common.files import reason
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.night_files import read_done, read_night
-from gpubench_reports.nightly.store.night_values import identity, night_value
+from gpubench_reports.nightly.store.night_values import identity, night_value, planned_processes
 from gpubench_reports.nightly.store.process_file import (
     Environment,
     ProcessFile,
@@ -224,7 +224,8 @@ class Index:
             ),
         )
         if state in ("ok", "invalid"):
-            self._insert(night, files, settings, valid=state == "ok")
+            least = min(settings.min_processes, planned_processes(here.plan, settings.processes))
+            self._insert(night, files, least, valid=state == "ok")
 
     def _twin(self, night: Night, done: dict[str, Any]) -> str:
         """Says which night has a file of this one, if it came first; empty if none."""
@@ -236,9 +237,8 @@ class Index:
                     return f"holds the files of night {number} of {machine}"
         return ""
 
-    def _insert(
-        self, night: Night, files: list[ProcessFile], settings: Settings, valid: bool
-    ) -> None:
+    def _insert(self, night: Night, files: list[ProcessFile], least: int, valid: bool) -> None:
+        """`least`: of how many processes a row needs a sound time."""
         run = self._database.execute
         by_key: dict[tuple[str, str, str], dict[str, list[Timing]]] = defaultdict(
             lambda: {"first": [], "rerun": []}
@@ -265,12 +265,12 @@ class Index:
                 stage: [timing for timing in timings if not timing.throttled]
                 for stage, timings in stages.items()
             }
-            if len(sound["first"]) < settings.min_processes or not valid:
+            if len(sound["first"]) < least or not valid:
                 have, of = len(sound["first"]), len(stages["first"])
                 if valid:
                     problems.setdefault(key, f"{have} of {of} processes gave a sound time")
                 continue
-            if len(sound["rerun"]) < settings.min_processes:
+            if len(sound["rerun"]) < least:
                 sound["rerun"] = []
             device, mode, _ = key
             values.append(

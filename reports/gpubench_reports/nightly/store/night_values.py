@@ -48,6 +48,18 @@ def throttled_share(files: list[ProcessFile]) -> float:
     return sum(flags) / len(flags) if flags else 0.0
 
 
+def planned_processes(plan: Mapping[str, Any], otherwise: int) -> int:
+    """How many processes the night was to have, which may be fewer than the store's settings say;
+    `otherwise` where its plan does not tell."""
+    units = plan.get("units")
+    numbers = [
+        unit.get("process")
+        for unit in (units if isinstance(units, list) else [])
+        if isinstance(unit, dict)
+    ]
+    return max((n for n in numbers if type(n) is int and n > 0), default=otherwise)
+
+
 def identity(health: Any, files: list[ProcessFile]) -> dict[str, Any]:
     """What tells the night's GPU from another: what nvidia-smi said, and what the files say."""
     sources: list[Mapping[str, Any]] = [health if isinstance(health, dict) else {}]

@@ -3,7 +3,7 @@
 import sqlite3
 
 # A different number: the index is of another version of this program, and is rebuilt.
-VERSION = 4
+VERSION = 5
 _SCHEMA = """
 create table night(
   machine text, number integer, date text, fingerprint text,
