@@ -215,13 +215,13 @@ def test_the_gate_says_why_it_cannot_judge(compare, tmp_path: Path) -> None:
     assert (code, "modelled nights are no nights" in err) == (2, True)
 
 
-# Which commits do not build, and which fail the slow row.
+# Which commits do not build, which fail the slow row, and which slow another one down.
 @pytest.fixture(params=[((), ()), ((3,), ()), ((), (3,))])
 def repository(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> tuple[Path, list[str], tuple[int, ...]]:
     """Six commits of a program that gets slower in the fourth, and which cannot be tried."""
-    broken, failing = request.param
+    broken, failing, *later = request.param
     folder = tmp_path / "repository"
     folder.mkdir()
     git = [
@@ -240,7 +240,8 @@ def repository(
     subprocess.run([*git, "init", "--quiet"], check=True)
     commits = []
     for number, seconds in enumerate((1.0e-4, 1.01e-4, 1.0e-4, 1.1e-4, 1.1e-4, 1.11e-4), start=1):
-        world = {"commit": number, "rows": {"a/b/n:1": seconds, "a/c/n:1": 2e-4}, "noise": 0.004}
+        rows = {"a/b/n:1": seconds, "a/c/n:1": 2e-4, "a/d/n:1": 2e-4 if number in later else 1e-4}
+        world = {"commit": number, "rows": rows, "noise": 0.004}
         world |= {"failed": {"a/b/n:1": "wrong sum"}} if number in failing else {}
         (folder / "world.json").write_text(json.dumps(world))
         build = "exit 1" if number in broken else "cp world.json gpubench.json; cp program gpubench"
@@ -291,6 +292,14 @@ def test_bisection_finds_the_commit(repository, capsys) -> None:
         check=True,
     )
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("repository", [((), (), 5, 6)], indirect=True)
+def test_bisection_tells_rows_that_a_later_commit_slowed(repository, capsys) -> None:
+    folder, commits, _ = repository
+    assert bisect(folder, commits[0], commits[5]) == 1
+    found = [line.strip() for line in capsys.readouterr().out.splitlines()[1:]]
+    assert sorted(found) == ["slower only later: a/d/n:1", "slower: a/b/n:1"]
 
 
 @pytest.mark.parametrize("repository", [((), (6,))], indirect=True)

@@ -48,38 +48,40 @@ def _search(gate: Gate, trees: "_Trees", commits: list[str], say: Callable[[str]
         raise CannotJudgeError(commits[-1][:12], f"is not slower than {commits[0][:12]}{but}")
     say(f"{len(slower)} rows are slower, {slower[0]} among them; {len(commits) - 1} commits")
     low, high = 0, len(commits) - 1  # good, bad
+    slower_at = {high: slower}
     passed_over: set[int] = set()
     while True:
         middle = _middle(low, high, passed_over)
         if middle is None:
             break
         try:
-            is_bad = _is_bad(gate.compare(reference, trees.program(commits[middle])), slower)
+            there = _slower(gate.compare(reference, trees.program(commits[middle])), slower)
         except ReportError as error:
             say(f"{commits[middle][:12]} passed over: {error.problem}")
             passed_over.add(middle)
             continue
-        say(f"{commits[middle][:12]} is {'bad' if is_bad else 'good'}")
-        low, high = (low, middle) if is_bad else (middle, high)
+        say(f"{commits[middle][:12]} is {'bad' if there else 'good'}")
+        slower_at[middle] = there
+        low, high = (low, middle) if there else (middle, high)
     between = [commits[i][:12] for i in range(low + 1, high)]
     if between:
         print(f"one of {', '.join(between)} or {commits[high][:12]} (they could not be tried)")
     else:
         print(f"first bad commit: {trees.title(commits[high])}")
     for name in slower:
-        print(f"  slower: {name}")
+        print(f"  {'slower' if name in slower_at[high] else 'slower only later'}: {name}")
     return 1
 
 
-def _is_bad(result: GateResult, sought: list[str]) -> bool:
-    """Whether one of the rows that made the end bad is slower: another row's change is not what is
+def _slower(result: GateResult, sought: list[str]) -> list[str]:
+    """Which of the rows that made the end bad are slower: another row's change is not what is
     sought. Raises CannotJudgeError where none is, and one of them may be."""
-    if set(result.slower()) & set(sought):
-        return True
+    if there := [name for name in sought if name in set(result.slower())]:
+        return there
     for name in sought:
         if why := result.why_not_judged(name):
             raise CannotJudgeError(name, f"{name}: {why}")
-    return False
+    return []
 
 
 def _middle(low: int, high: int, passed_over: set[int]) -> int | None:
