@@ -3,7 +3,7 @@
 import json
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,6 +16,12 @@ from gpubench_reports.nightly.store.index import Index
 Key = tuple[str, str, str]  # device, mode, name: a series of one machine
 # In place of a row's name: many rows that moved together, each by less than is judged alone.
 SUITE_WIDE = "suite-wide"
+
+
+def row_and_mode(series: Mapping[str, Any]) -> str:
+    """What a person calls a series: its row, and its mode where that is not the usual one."""
+    name, mode = str(series["benchmark"]), series["mode"]
+    return f"{name} ({mode})" if mode == "hot" else name
 
 
 class NightValue(NamedTuple):

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Sequence
 from typing import Any
 
-from gpubench_reports.nightly.judging.history import Key, MachineHistory, covers
+from gpubench_reports.nightly.judging.history import Key, MachineHistory, covers, row_and_mode
 from gpubench_reports.nightly.store.index import Index
 from gpubench_reports.nightly.store.process_file import is_failure
 from gpubench_reports.nightly.store.store import Night
@@ -70,7 +70,7 @@ def is_retired(
 
 
 def missing_line(entry: dict[str, Any]) -> str:
-    text = f"{entry['benchmark']}: {entry['why']}"
+    text = f"{row_and_mode(entry)}: {entry['why']}"
     if "last_night" in entry:
         text += f" (last measured in night {entry['last_night']})"
     return text + (f"; is it now {entry['perhaps_now']}?" if "perhaps_now" in entry else "")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpubench_reports.common.units import si
-from gpubench_reports.nightly.judging.history import Standing
+from gpubench_reports.nightly.judging.history import Standing, row_and_mode
 from gpubench_reports.nightly.judging.status import MachineStatus
 from gpubench_reports.nightly.rule.settings import Settings
 
@@ -24,7 +24,7 @@ def standing_line(standing: Standing) -> str:
     times = f"{si(standing.reference, 's', 4)} -> {si(standing.level, 's', 4)} "
     rows = event.get("rows", [])
     line = (
-        f"{percent(standing.level / standing.reference):>8}  {event['benchmark']}  "
+        f"{percent(standing.level / standing.reference):>8}  {row_and_mode(event)}  "
         f"{'' if rows else times}since night "
         f"{event['first_night']} ({event['how']}, {event['class']}){_commits(event)}"
     )
@@ -90,7 +90,7 @@ def _notes(verdict: dict[str, Any]) -> list[str]:
         )
     settled = {(e["device"], e["mode"], e["benchmark"]) for e in new}
     provisional = [
-        f"{name} ({'slower' if side > 0 else 'faster'})"
+        f"{row_and_mode({'benchmark': name, 'mode': mode})} ({'slower' if side > 0 else 'faster'})"
         for device, mode, name, side in verdict["provisional"]
         if (device, mode, name) not in settled
     ]
@@ -108,7 +108,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def _blind(series: Sequence[dict[str, Any]], settings: Settings) -> list[str]:
     """The series that a change of `visible` could pass unseen, and why."""
-    found = [f"    {entry['benchmark']}: {entry['why']}" for entry in series[:_LISTED]]
+    found = [f"    {row_and_mode(entry)}: {entry['why']}" for entry in series[:_LISTED]]
     if len(series) > _LISTED:
         found.append(f"    and {len(series) - _LISTED} more")
     title = f"  cannot be judged at {percent(1 + settings.visible)}: {len(series)}"
