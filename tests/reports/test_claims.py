@@ -192,6 +192,12 @@ def test_a_claim_about_other_devices_is_not_tested_here(judged):
     )
 
 
+def test_claims_are_not_tested_with_hot_caches(judged):
+    finding = judged(pairs({1: 2.0}), mode="hot")
+    assert finding.word == UNTESTED
+    assert "hot caches" in finding.untested[0][1]
+
+
 def test_a_roof_that_is_not_there_is_named(judged):
     finding = judged([make_row("a/b")], ROOFS, roofs=[])
     assert finding.word == UNTESTED

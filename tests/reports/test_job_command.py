@@ -34,6 +34,12 @@ def test_it_prints_a_line_per_model_and_number_of_gpus(path, capsys):
     assert "dp 64 x tp 1 x pp 1" in " ".join(lines[1])
 
 
+def test_a_job_takes_no_rows_of_hot_caches(write, capsys):
+    hot = write(make_document(rows(), device="h100-sxm", device_kind="model", mode="hot"))
+    assert main(["job", str(hot)]) == 2
+    assert "has hot caches: a job needs rows of --mode=cold" in capsys.readouterr().err
+
+
 def test_json_has_the_same_figures(path, capsys):
     assert main(["job", str(path), "--gpus", "8", "--batch", "1048576", "--json"]) == 0
     [found] = json.loads(capsys.readouterr().out)

@@ -310,6 +310,8 @@ def test_ranges_are_of_the_same_device_and_mode_and_measured(write, tmp_path):
         (4.0e12, 4.0e12, "1 run"),
         (4.1e12, 4.1e12, "a paper"),
     ]
+    hot = read(write(make_document([bandwidth_row("a/b", 6.1e12)], mode="hot")))
+    assert [entry.low for entry in ranges_for(hot, [places])] == [6.0e12]
 
 
 @pytest.mark.parametrize("odd", ["a lot", 10**400, [1], None, True])

@@ -60,6 +60,8 @@ def machine_of(result: ResultFile) -> Machine:
     if memory is None or peak is None:
         lacking = PEAK if peak is None else "dram_bytes"
         raise ReportError(result.path, f"the file of device {name} has no {lacking}")
+    if result.context.mode == "hot":
+        raise ReportError(result.path, "has hot caches: a job needs rows of --mode=cold")
     rows = result.timed
     return Machine(
         peak=peak,
