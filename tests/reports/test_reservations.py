@@ -112,3 +112,14 @@ def test_a_shared_gpu_is_the_first_reason_of_a_low_row(write):
 def test_caveats_of_another_kind_are_one_line(write, caveats):
     with pytest.raises(ReportError, match="context: 'caveats' must be a list of texts"):
         read(write(document(caveats=caveats)))
+
+
+@pytest.mark.parametrize("words", [["--json"], []])
+def test_a_comparison_of_types_says_it(write, capsys, words):
+    rows = [bandwidth_row(f"stream/copy/dtype:{name}", DRAM / 2) for name in ("fp32", "fp16")]
+    told = {"device_kind": "model", "interrupted": True, "caveats": [SHARED]}
+    paths = [str(write(make_document(rows, **told), f"{n}.json")) for n in (1, 2)]
+    assert main(["compare", *paths, "--by=dtype", *words]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    for sentence in ("is modelled, nothing was", "this run was interrupted", SHARED):
+        assert sentence in said
