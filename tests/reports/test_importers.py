@@ -73,6 +73,30 @@ def test_nccl_tests_that_mpirun_tagged_read_the_same(tmp_path):
     )
 
 
+@pytest.mark.parametrize(("verdict", "status"), [("0 OK", "ok"), ("2 FAILED", "failed")])
+def test_a_difference_of_older_nccl_tests_is_no_wrong_element(tmp_path, verdict, status):
+    ranks = [
+        f"#   Rank  {rank} Pid  {rank} on  node1 device  {rank} [0x0{rank}] Tesla V100"
+        for rank in range(2)
+    ]
+    half = "541.0   15.51   29.07  5e-07"
+    log = tmp_path / "old.txt"
+    log.write_text(
+        "\n".join(
+            [
+                "# all_reduce_perf -g 2",
+                *ranks,
+                "#  size  count  type  redop  time  algbw  busbw  error  time  algbw  busbw  error",
+                f"   8388608   2097152   float   sum   {half}   {half}",
+                f"# Out of bounds values : {verdict}",
+            ]
+        )
+    )
+    rows = imported(tmp_path, "nccl-tests", log).rows
+    assert list(rows["status"]) == [status] * 2
+    assert [("2 values out of bounds" in why) for why in rows["reason"]] == [status != "ok"] * 2
+
+
 def nccl_log(collective, gpus, microseconds):
     ranks = [f"#  Rank  {i} Group  0 Pid 1 on n device  {i} [0000:18:00] GPU" for i in range(gpus)]
     line = f"8388608 2097152 float sum -1 {microseconds} 1.0 1.0 0 {microseconds} 1.0 1.0 0"

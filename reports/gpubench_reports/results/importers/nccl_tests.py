@@ -40,6 +40,10 @@ class _Run:
     devices: dict[str, None] = field(default_factory=dict)  # in the order of their ranks
     settings: list[str] = field(default_factory=list)
     table: list[list[str]] = field(default_factory=list)
+    # Before 2.11, the last column was the largest difference, which is seldom 0, and not how many
+    # elements are wrong. That there are any is only said below the table.
+    has_differences: bool = False
+    out_of_bounds: int = 0
 
     @property
     def setting(self) -> str:
@@ -91,6 +95,10 @@ def _runs(lines: list[str], found: Imported) -> list[_Run]:
         elif match := re.match(r"\s*# nccl-tests version (\S+)", line):
             next_one()
             found.made_by(clean(match.group(1)))
+        elif re.match(r"\s*#\s+size\s.*\berror\s*$", line):
+            next_one().has_differences = True
+        elif match := re.match(r"\s*# Out of bounds values : (\d+)", line):
+            runs[-1].out_of_bounds = whole_of(match.group(1)) or 0
         elif re.match(r"\s*# nThread ", line):
             next_one().settings = [f"{what} {how}" for what, how in _SETTING.findall(line)]
         elif named:
@@ -137,6 +145,10 @@ def _rows(run: _Run, cells: list[str]) -> Iterator[dict[str, Any]]:
             algorithm_bytes_per_second=number_of(algorithm) * 1e9,
             bus_bytes_per_second=number_of(bus) * 1e9,
         )
-        if number_of(wrong) > 0:
+        if run.has_differences:
+            if run.out_of_bounds > 0:
+                values = plural(run.out_of_bounds, "value")
+                row = lost(row, "failed", f"{values} out of bounds, in which rows is not said")
+        elif number_of(wrong) > 0:
             row = lost(row, "failed", f"{wrong} wrong elements")
         yield row
