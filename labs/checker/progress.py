@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from .course import Lab, all_labs, read_toml
+from .policy import UnreadableError, text_of
 from .report import Report
 from .show import points
 
@@ -43,6 +44,14 @@ def _fingerprint(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
+def _text_or_why_not(solution: Path) -> str:
+    """What the check read, or why it read nothing: what it refused is not opened any other way."""
+    try:
+        return text_of(solution)
+    except UnreadableError as why:
+        return str(why)
+
+
 def noted(report: Report, solution: Path, build: Path) -> tuple[Progress, bool]:
     """The lab's progress with this check in it, and whether its predictions are as they were."""
     every = _read(build)
@@ -55,7 +64,7 @@ def noted(report: Report, solution: Path, build: Path) -> tuple[Progress, bool]:
     if report.points > _DONE:
         mine.failures, mine.solution = 0, ""
     elif report.has_run:
-        text = _fingerprint(solution.read_text(encoding="utf-8", errors="replace"))
+        text = _fingerprint(_text_or_why_not(solution))
         mine.failures += text != mine.solution
         mine.solution = text
     with contextlib.suppress(OSError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from pathlib import Path
 
@@ -62,6 +63,19 @@ def test_hints_are_offered_at_the_third_failure(check) -> None:
     assert offer in check(20, "fourth")
     assert offer not in check(100, "right")
     assert offer not in check(20, "and broken again")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "endless", "folder"])
+def test_what_is_no_file_is_noted_without_opening_it(tmp_path: Path, kind: str) -> None:
+    solution = tmp_path / "solution.cuh"
+    if kind == "pipe":
+        os.mkfifo(solution)
+    elif kind == "endless":
+        solution.symlink_to("/dev/zero")
+    else:
+        solution.mkdir()
+    told, _ = progress.noted(report_of(20), solution, tmp_path)
+    assert told.failures == 1
 
 
 def test_predictions_are_shown_once(check, tmp_path: Path) -> None:
