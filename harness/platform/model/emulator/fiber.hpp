@@ -23,9 +23,6 @@ class FiberStacks {
   std::byte* take();
   void give_back(std::byte* stack) { free_.push_back(stack); }
 
-  // For AddressSanitizer: forgets the marks between `stack` and `end` that calls have left which
-  // never returned, since a fiber ended in the midst of them or an exception passed them.
-  static void forget_marks(std::byte* stack, const void* end);
   // A stack pointer that, when switched to, enters `entry`, which must never return.
   static void* prepare(std::byte* stack, void (*entry)());
 

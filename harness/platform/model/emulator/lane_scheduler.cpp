@@ -104,7 +104,6 @@ bool LaneScheduler::begin_next() {
   if (stopped_ || ready_[warp] == 0 || (ready_[warp] & ~unbegun_[warp]) != 0) return false;
   std::byte* const stack = std::exchange(lanes_[current_].stack, nullptr);
   enter(warp * warp_lanes + take_ready_lane(warp));
-  FiberStacks::forget_marks(stack, __builtin_frame_address(0));
   begin_on(stack);
   return true;
 }

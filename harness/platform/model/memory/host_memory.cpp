@@ -23,20 +23,25 @@ std::string gigabytes(double bytes) {
 
 void limit_host_memory(std::optional<std::size_t> most) { limit = most.value_or(no_limit); }
 
-void ask_host_memory(std::size_t bytes) {
+std::optional<OutOfHostMemory> why_no_host_memory(std::size_t bytes) {
   const std::size_t resident = resident_bytes(), most = limit;
   const auto wanted = static_cast<double>(bytes);
   if (most != no_limit && (bytes > most || resident > most - bytes)) {
-    throw OutOfHostMemory("modelling it takes " +
-                          gigabytes(static_cast<double>(resident) + wanted) +
-                          " of this machine's memory, and more than " +
-                          gigabytes(static_cast<double>(most)) + " only with --whole_grids");
+    return OutOfHostMemory("modelling it takes " +
+                           gigabytes(static_cast<double>(resident) + wanted) +
+                           " of this machine's memory, and more than " +
+                           gigabytes(static_cast<double>(most)) + " only with --whole_grids");
   }
   if (const auto available = available_bytes(); available && wanted > *available) {
-    throw OutOfHostMemory("modelling it takes another " + gigabytes(wanted) +
-                          " of this machine's memory, which has " + gigabytes(*available) +
-                          " left");
+    return OutOfHostMemory("modelling it takes another " + gigabytes(wanted) +
+                           " of this machine's memory, which has " + gigabytes(*available) +
+                           " left");
   }
+  return std::nullopt;
+}
+
+void ask_host_memory(std::size_t bytes) {
+  if (const auto why = why_no_host_memory(bytes)) throw *why;
 }
 
 }  // namespace gpubench::model
