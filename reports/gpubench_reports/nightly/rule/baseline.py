@@ -100,12 +100,13 @@ class Baseline:
             as_far = np.mean(self.ratios <= ratios.max())
         return bool(as_far ** len(nights) <= self.settings.window**-self.settings.confirm_nights)
 
-    def significant(self, shift: float, nights: int) -> bool:
+    def significant(self, shift: float, nights: int, own: float) -> bool:
         """Whether chance does not explain that the mean of so many nights differs by `shift`.
 
-        The last nights show first that a series has become restless.
+        The last nights show first that a series has become restless, and `own`, how far those
+        nights themselves spread (a fraction), before there are enough of them to change the rest.
         """
-        spread = max(self.spread, sigma_of(self.ratios[-_LATELY:]))
+        spread = max(self.spread, sigma_of(self.ratios[-_LATELY:]), own)
         unsure = math.sqrt(1 / nights + 1 / len(self.ratios))
         return shift > self.settings.change_sigmas * spread * unsure
 

@@ -135,7 +135,13 @@ def _run_of_nights(
         if nights == settings.confirm_nights:
             # A night without a rerun is confirmed on neither side: NaN is beyond no limit.
             seen = [*first[-nights:], *rerun[-nights:]]
-            apart = level.agree(run) and level.all_beyond(seen)
+            shift = abs(float(np.mean(run)) / level.centre - 1)
+            restless = _spread_of(np.array(seen))
+            apart = (
+                level.agree(run)
+                and level.all_beyond(seen)
+                and level.significant(shift, nights, restless)
+            )
         elif level.nights < settings.min_nights:
             shift = abs(float(np.median(run)) / level.centre - 1)
             apart = shift > max(settings.floor, settings.change_sigmas * level.unsure(nights))
@@ -149,6 +155,12 @@ def _run_of_nights(
                 how=f"{nights} nights running",
             )
     return None
+
+
+def _spread_of(seen: np.ndarray) -> float:
+    """How far a few measured times themselves spread, as a fraction."""
+    known = seen[~np.isnan(seen)]
+    return float(np.std(known, ddof=1) / np.mean(known)) if len(known) > 1 else 0.0
 
 
 def _change_point(values: np.ndarray, settings: Settings, past: Past) -> Change | None:
@@ -186,7 +198,8 @@ def _change_point(values: np.ndarray, settings: Settings, past: Past) -> Change 
     shift = abs(float(np.mean(since)) / float(np.mean(before)) - 1)
     both_sides = Baseline.of(values[start + at :], settings, earlier)
     baseline = Baseline.of(earlier[-1], settings, earlier[:-1])
-    if not all(side.significant(shift, len(since)) for side in (baseline, both_sides)):
+    restless = _spread_of(since)
+    if not all(side.significant(shift, len(since), restless) for side in (baseline, both_sides)):
         return None
     return change if len(since) > 3 or _is_no_spike(baseline, since, change, settings) else None
 
