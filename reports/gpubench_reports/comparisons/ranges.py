@@ -29,9 +29,9 @@ def ranges_for(result: ResultFile, places: Iterable[Path]) -> list[Range]:
     """The ranges in `places` (files, or folders searched through) for the device of `result`.
 
     With several measured files a range runs from their least to their greatest figure. The file
-    itself, modelled files, other devices and other modes do not count; published points are of cold
-    rows. Raises ReportError for a
-    file that was named and cannot be read; what merely lies in a folder is passed over.
+    itself, modelled files, other devices and other modes do not count, and published points are of
+    cold rows. Raises ReportError for a file that was named and cannot be read; what merely lies in
+    a folder is passed over.
     """
     context = result.context
     published: dict[tuple[str, str], list[tuple[float, str]]] = {}
@@ -42,8 +42,9 @@ def ranges_for(result: ResultFile, places: Iterable[Path]) -> list[Range]:
             continue
         try:
             if _is_points(path):
-                for point in points_of(path) if context.mode != "hot" else ():
-                    if point.device == context.device and point.row and not point.besides:
+                for point in points_of(path):
+                    same = point.device == context.device and context.mode != "hot"
+                    if same and point.row and not point.besides:
                         key = (point.row, point.quantity)
                         published.setdefault(key, []).append((point.value, point.source))
                 continue

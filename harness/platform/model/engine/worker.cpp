@@ -38,10 +38,8 @@ std::uint32_t bytes_within(std::uint64_t sector, std::uint64_t address, unsigned
   return static_cast<std::uint32_t>(mask << from);
 }
 
-// Worker::CoveredBytes of the request.
-std::array<std::uint32_t, 2 * warp_lanes> covered_bytes(const WarpRequest& request,
-                                                        const Sectors& sectors) {
-  std::array<std::uint32_t, 2 * warp_lanes> covered;
+CoveredBytes covered_bytes(const WarpRequest& request, const Sectors& sectors) {
+  CoveredBytes covered;
   const unsigned bytes = bytes_of(request.event);
   bool in_a_row = request.lanes == ~0u;  // by far the usual case
   for (unsigned lane = 1; lane < warp_lanes && in_a_row; ++lane) {

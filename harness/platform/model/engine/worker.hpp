@@ -20,6 +20,9 @@
 
 namespace gpubench::model {
 
+// The bytes of each of its sectors that a request asks for, a bit each.
+using CoveredBytes = std::array<std::uint32_t, 2 * warp_lanes>;
+
 class Worker {
  public:
   explicit Worker(std::unique_ptr<BlockEngine> engine) : engine_(std::move(engine)) {}
@@ -59,8 +62,6 @@ class Worker {
     std::uint32_t from, to;
     auto operator<=>(const ReadAgain&) const = default;
   };
-  // The bytes of each of a request's sectors that it asks for, a bit each.
-  using CoveredBytes = std::array<std::uint32_t, 2 * warp_lanes>;
   // A warp that is counted.
   struct Counted {
     Waiting waits;

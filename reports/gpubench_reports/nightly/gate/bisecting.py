@@ -76,7 +76,8 @@ def _search(gate: Gate, trees: "_Trees", commits: list[str], say: Callable[[str]
 def _slower(result: GateResult, sought: list[str]) -> list[str]:
     """Which of the rows that made the end bad are slower: another row's change is not what is
     sought. Raises CannotJudgeError where none is, and one of them may be."""
-    if there := [name for name in sought if name in set(result.slower())]:
+    slower = set(result.slower())
+    if there := [name for name in sought if name in slower]:
         return there
     for name in sought:
         if why := result.why_not_judged(name):

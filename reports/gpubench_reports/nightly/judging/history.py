@@ -3,7 +3,7 @@
 import json
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,9 +18,8 @@ Key = tuple[str, str, str]  # device, mode, name: a series of one machine
 SUITE_WIDE = "suite-wide"
 
 
-def row_and_mode(series: Mapping[str, Any]) -> str:
+def row_and_mode(name: str, mode: str) -> str:
     """What a person calls a series: its row, and its mode where that is not the usual one."""
-    name, mode = str(series["benchmark"]), series["mode"]
     return f"{name} ({mode})" if mode == "hot" else name
 
 

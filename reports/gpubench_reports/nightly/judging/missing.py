@@ -70,7 +70,7 @@ def is_retired(
 
 
 def missing_line(entry: dict[str, Any]) -> str:
-    text = f"{row_and_mode(entry)}: {entry['why']}"
+    text = f"{row_and_mode(entry['benchmark'], entry['mode'])}: {entry['why']}"
     if "last_night" in entry:
         text += f" (last measured in night {entry['last_night']})"
     return text + (f"; is it now {entry['perhaps_now']}?" if "perhaps_now" in entry else "")

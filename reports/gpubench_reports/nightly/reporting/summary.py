@@ -23,8 +23,9 @@ def standing_line(standing: Standing) -> str:
     event = standing.event or {}
     times = f"{si(standing.reference, 's', 4)} -> {si(standing.level, 's', 4)} "
     rows = event.get("rows", [])
+    series = row_and_mode(event["benchmark"], event["mode"])
     line = (
-        f"{percent(standing.level / standing.reference):>8}  {row_and_mode(event)}  "
+        f"{percent(standing.level / standing.reference):>8}  {series}  "
         f"{'' if rows else times}since night "
         f"{event['first_night']} ({event['how']}, {event['class']}){_commits(event)}"
     )
@@ -90,7 +91,7 @@ def _notes(verdict: dict[str, Any]) -> list[str]:
         )
     settled = {(e["device"], e["mode"], e["benchmark"]) for e in new}
     provisional = [
-        f"{row_and_mode({'benchmark': name, 'mode': mode})} ({'slower' if side > 0 else 'faster'})"
+        f"{row_and_mode(name, mode)} ({'slower' if side > 0 else 'faster'})"
         for device, mode, name, side in verdict["provisional"]
         if (device, mode, name) not in settled
     ]
@@ -108,7 +109,10 @@ def _listed(names: Sequence[str]) -> str:
 
 def _blind(series: Sequence[dict[str, Any]], settings: Settings) -> list[str]:
     """The series that a change of `visible` could pass unseen, and why."""
-    found = [f"    {row_and_mode(entry)}: {entry['why']}" for entry in series[:_LISTED]]
+    found = [
+        f"    {row_and_mode(entry['benchmark'], entry['mode'])}: {entry['why']}"
+        for entry in series[:_LISTED]
+    ]
     if len(series) > _LISTED:
         found.append(f"    and {len(series) - _LISTED} more")
     title = f"  cannot be judged at {percent(1 + settings.visible)}: {len(series)}"
