@@ -110,3 +110,14 @@ def test_of_a_sweep_and_a_night_of_a_gpu_the_later_counts(tmp_path, capsys, day:
     write_lake(read_folder(write_sweep(tmp_path / "repaired")), lake)
     assert main(["fleet", str(lake)]) == found
     assert capsys.readouterr().out.startswith(f"8 GPUs, {len(ROWS)} rows")
+
+
+def test_two_programs_of_a_day_are_not_mixed_in_a_lake(tmp_path):
+    lake = tmp_path / "lake"
+    for name, gpus, factor in (("a", 8, 1.0), ("b", 4, 0.5)):
+        slower = dict.fromkeys(range(gpus), factor)
+        sweep = write_sweep(tmp_path / name, slower, gpus=gpus, git_commit=name * 40)
+        write_lake(read_folder(sweep), lake)
+    fleet = read_lake(str(lake))
+    assert set(fleet.gpus["git_commit"]) == {"a" * 40}
+    assert fleet.seconds.min() > 0.9e-3

@@ -61,6 +61,7 @@ def _take(database: Any, where: str, since: str) -> None:
         f"cast({name} as double) as {name}" if name in columns else f"cast(null as double) {name}"
         for name in STATE
     )
+    program = "".join(f", {name}" for name in PROGRAM if name in columns)
     runs = next((name for name in ("runs", "processes") if name in columns), "1")
     rehearsal = "coalesce(rehearsal, false)" if "rehearsal" in columns else "false"
     database.execute(
@@ -71,9 +72,10 @@ def _take(database: Any, where: str, since: str) -> None:
         f" {rehearsal} as modelled, {words}, {numbers} from"
         f" (select * replace ({_MACHINE} as machine, cast(date as varchar) as date) from {SOURCE})"
         " where date >= ? and seconds > 0"
-        # Stores count their nights, a sweep's number is its day: only days can be compared.
+        # Stores count their nights, a sweep's number is its day: only days can be compared. Of two
+        # programs on one day, one counts: their times are never mixed.
         " qualify rank() over (partition by machine, device, mode"
-        " order by date desc, night desc) = 1"
+        f" order by date desc, night desc{program}) = 1"
         # A GPU may be in several sweeps of one night: its shortest times count, as in a folder.
         " and row_number() over (partition by machine, device, mode, date, night, name"
         " order by seconds) = 1)",
