@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -107,11 +108,31 @@ def test_a_folder_is_one_sweeps(place: Path, monkeypatch) -> None:
     assert fleet(place, *flags, "--gpus=1")[0] == 0
     assert fleet(place, "--suite=full", *flags[:2], "--gpus=2")[0] == 0  # it goes on
     code, said = fleet(place, "--out=sweep", "--mode=hot", "--suite=full", "--gpus=3")
-    assert (code, "holds a sweep with other flags or another program" in said) == (2, True)
-    (place / "bin/gpubench").write_text(f"{PROGRAM}# rebuilt\n")
+    assert (code, "other flags or another program (see " in said) == (2, True)
+    # What the launcher starts is the program, too.
+    (place / "bin/gpubench-cuda").write_text("rebuilt")
     code, said = fleet(place, *flags, "--gpus=3")
-    assert (code, "holds a sweep with other flags or another program" in said) == (2, True)
+    assert (code, "other flags or another program (see " in said) == (2, True)
     assert files(place / "sweep") == {"n1-gpu0.json", "n1-gpu1.json"}
+
+
+def test_flags_with_which_nothing_was_measured_bind_nobody(place: Path, monkeypatch) -> None:
+    monkeypatch.setenv("NODE_NAME", "n1")
+    (place / "bin/srun").unlink()
+    monkeypatch.setenv("PATH", f"{place / 'bin'}{os.pathsep}/usr/bin{os.pathsep}/bin")
+    assert fleet(place, "--out=sweep", "--by=slurm", "--mode=hot")[0] == 2
+    assert files(place / "sweep") == set()
+    (place / "sweep/sweep.txt").write_text("program another\n")
+    assert fleet(place, "--out=sweep", "--gpus=1", "--mode=cold")[0] == 0
+
+
+def test_many_that_start_at_once_agree(place: Path, monkeypatch) -> None:
+    monkeypatch.setenv("NODE_NAME", "n1")
+    with ThreadPoolExecutor(8) as pool:
+        every = list(pool.map(lambda _: fleet(place, "--out=sweep", "--gpus=1"), range(8)))
+    # What one of them is about to measure, another may call not measured yet.
+    assert {code for code, _ in every} <= {0, 1}, every
+    assert files(place / "sweep") == {"n1-gpu0.json"}
 
 
 def test_the_next_command_can_be_copied(place: Path, monkeypatch) -> None:
