@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from gpubench_reports.nightly.commands.command_line import main
+from gpubench_reports.nightly.gate.bisecting import _search
 from gpubench_reports.nightly.gate.gate import Gate, least_processes, statistics
 from gpubench_reports.nightly.nights.running import CannotJudgeError
 from gpubench_reports.nightly.rule.settings import Settings
@@ -300,6 +301,28 @@ def test_bisection_tells_rows_that_a_later_commit_slowed(repository, capsys) -> 
     assert bisect(folder, commits[0], commits[5]) == 1
     found = [line.strip() for line in capsys.readouterr().out.splitlines()[1:]]
     assert sorted(found) == ["slower only later: a/d/n:1", "slower: a/b/n:1"]
+
+
+def test_bisection_tells_a_row_that_failed_at_the_first_bad_commit(capsys) -> None:
+    class Result:
+        problems = ()
+
+        def __init__(self, slower, failed=""):
+            self.slower, self.why_not_judged = lambda: slower, lambda name: failed
+
+    class Gate:
+        def compare(self, a, b):
+            return Result(["a", "b"]) if b == "3" else Result(["a"], "failed: wrong sum")
+
+    class Trees:
+        program, title = staticmethod(str), staticmethod(str)
+
+    assert _search(Gate(), Trees(), ["1", "2", "3"], lambda line: None) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "first bad commit: 2",
+        "  slower: a",
+        "  not judged there: b: failed: wrong sum",
+    ]
 
 
 @pytest.mark.parametrize("repository", [((), (6,))], indirect=True)

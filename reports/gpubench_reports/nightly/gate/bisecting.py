@@ -48,41 +48,48 @@ def _search(gate: Gate, trees: "_Trees", commits: list[str], say: Callable[[str]
         raise CannotJudgeError(commits[-1][:12], f"is not slower than {commits[0][:12]}{but}")
     say(f"{len(slower)} rows are slower, {slower[0]} among them; {len(commits) - 1} commits")
     low, high = 0, len(commits) - 1  # good, bad
-    slower_at = {high: slower}
+    at_high = end
     passed_over: set[int] = set()
     while True:
         middle = _middle(low, high, passed_over)
         if middle is None:
             break
         try:
-            there = _slower(gate.compare(reference, trees.program(commits[middle])), slower)
+            found = gate.compare(reference, trees.program(commits[middle]))
+            is_bad = _is_bad(found, slower)
         except ReportError as error:
             say(f"{commits[middle][:12]} passed over: {error.problem}")
             passed_over.add(middle)
             continue
-        say(f"{commits[middle][:12]} is {'bad' if there else 'good'}")
-        slower_at[middle] = there
-        low, high = (low, middle) if there else (middle, high)
+        say(f"{commits[middle][:12]} is {'bad' if is_bad else 'good'}")
+        if is_bad:
+            high, at_high = middle, found
+        else:
+            low = middle
     between = [commits[i][:12] for i in range(low + 1, high)]
     if between:
         print(f"one of {', '.join(between)} or {commits[high][:12]} (they could not be tried)")
     else:
         print(f"first bad commit: {trees.title(commits[high])}")
+    there = set(at_high.slower())
     for name in slower:
-        print(f"  {'slower' if name in slower_at[high] else 'slower only later'}: {name}")
+        why = "" if name in there else at_high.why_not_judged(name)
+        if why:
+            print(f"  not judged there: {name}: {why}")
+        else:
+            print(f"  {'slower' if name in there else 'slower only later'}: {name}")
     return 1
 
 
-def _slower(result: GateResult, sought: list[str]) -> list[str]:
-    """Which of the rows that made the end bad are slower: another row's change is not what is
+def _is_bad(result: GateResult, sought: list[str]) -> bool:
+    """Whether one of the rows that made the end bad is slower: another row's change is not what is
     sought. Raises CannotJudgeError where none is, and one of them may be."""
-    slower = set(result.slower())
-    if there := [name for name in sought if name in slower]:
-        return there
+    if set(result.slower()) & set(sought):
+        return True
     for name in sought:
         if why := result.why_not_judged(name):
             raise CannotJudgeError(name, f"{name}: {why}")
-    return []
+    return False
 
 
 def _middle(low: int, high: int, passed_over: set[int]) -> int | None:
