@@ -104,10 +104,12 @@ def test_of_a_sweep_and_a_night_of_a_gpu_the_later_counts(tmp_path, capsys, day:
     night.parent.mkdir()
     # As a store exports it: a name without '/', and a number that counts its nights.
     duckdb.execute(
-        "copy (select * exclude (machine, night), replace(machine, '/', '-') as machine,"
-        f" 12 as night from read_parquet('{path}', hive_partitioning = false)) to '{night}'"
+        "copy (select * exclude (machine, night, runs), replace(machine, '/', '-') as machine,"
+        " 5 as processes, 12 as night"
+        f" from read_parquet('{path}', hive_partitioning = false)) to '{night}'"
     )
     write_lake(read_folder(write_sweep(tmp_path / "repaired")), lake)
+    assert read_lake(str(lake)).gpus["runs"].notna().all()
     assert main(["fleet", str(lake)]) == found
     assert capsys.readouterr().out.startswith(f"8 GPUs, {len(ROWS)} rows")
 

@@ -67,6 +67,7 @@ class Peers:
     """GPUs of one kind, and how long each takes over its peers: `excess` is [gpu, row], the
     logarithm, against GPUs of the same firmware. Racks and nodes are in it."""
 
+    title: str  # in words, what tells them from other kinds
     device: str
     mode: str
     members: np.ndarray
@@ -136,7 +137,7 @@ def _too_few_rows(fleet: Fleet, own: Peers, unjudged: np.ndarray) -> str:
     lost = Counter(why for each in fleet.gpus["lost"].iloc[unjudged] for why in each.values())
     why = f"; of other rows, most were {lost.most_common(1)[0][0]}" if lost else ""
     return (
-        f"{_title(fleet, own.members)}: {who}not judged: too few rows that {FEWEST} GPUs have: "
+        f"{own.title}: {who}not judged: too few rows that {FEWEST} GPUs have: "
         f"{judging.AGREE} of a concept are needed, or one that was measured twice{why}"
     )
 
@@ -175,7 +176,8 @@ def _peers_of(
     if len(kinds[0][1]) < _FEWEST_OF_A_FIRMWARE:  # none is common: all of them are peers
         centre[:] = judging.median_of(logs)
     state = _state(fleet, members, rows)
-    own = Peers(device, mode, members, rows, logs - centre, groups, np.exp(centre), names, state)
+    title, excess = _title(fleet, members), logs - centre
+    own = Peers(title, device, mode, members, rows, excess, groups, np.exp(centre), names, state)
     titles = _titles([kind for kind, _ in kinds])
     large = [
         (title, of_kind)
@@ -189,7 +191,7 @@ def _peers_of(
             f"{len(of_kind)} with {title}"
             for title, (_, of_kind) in zip(titles, kinds, strict=True)
         )
-        notes.append(f"{_title(fleet, members)}: mixed firmware, no measurable cost: {parts}")
+        notes.append(f"{own.title}: mixed firmware, no measurable cost: {parts}")
     return own, shifts, notes
 
 

@@ -1,7 +1,7 @@
 """Parquet: reads a fleet from it with DuckDB, local or in an object store, and writes one.
 
-The columns are those of `gpubench-nightly export parquet`: one line per machine, row and night. For
-each machine, its latest night counts, or its sweep of that day or a later one. A fleet's own files
+The columns are those of `gpubench-nightly export parquet`: one line per machine, row and night. Of
+each GPU, the latest day counts, and on one day a sweep rather than a night. A fleet's own files
 also have vbios, uuid and runs.
 """
 
@@ -61,14 +61,15 @@ def _take(database: Any, where: str, since: str) -> None:
         f"cast({name} as double) as {name}" if name in columns else f"cast(null as double) {name}"
         for name in STATE
     )
-    program = "".join(f", {name}" for name in PROGRAM if name in columns)
-    runs = next((name for name in ("runs", "processes") if name in columns), "1")
+    program = "".join(f", coalesce({name}, '')" for name in PROGRAM if name in columns)
+    # A sweep has runs, a night has processes, and a lake may hold both.
+    runs = ", ".join([*(name for name in ("runs", "processes") if name in columns), "1"])
     rehearsal = "coalesce(rehearsal, false)" if "rehearsal" in columns else "false"
     database.execute(
         "create temp table latest as select *,"
         " dense_rank() over (order by machine, device, mode) - 1 as g,"
         " dense_rank() over (order by name) - 1 as r from ("
-        f"select machine, device, mode, name, date, seconds, {runs} as runs,"
+        f"select machine, device, mode, name, date, seconds, coalesce({runs}) as runs,"
         f" {rehearsal} as modelled, {words}, {numbers} from"
         f" (select * replace ({_MACHINE} as machine, cast(date as varchar) as date) from {SOURCE})"
         " where date >= ? and seconds > 0"

@@ -82,7 +82,7 @@ def _maps(verdict: Verdict, peers: Peers) -> Markup:
     heads, lines = _overview(gpus, values)
     named = list(_named(verdict, peers, values))
     return joined(
-        tag("h2", f"{peers.device}, {peers.mode} caches: {plural(len(gpus), 'GPU')}"),
+        tag("h2", f"{peers.title}: {plural(len(gpus), 'GPU')}"),
         _map(
             "How much longer each takes than its peers. A line that stands for several GPUs shows "
             "the slowest of them in each concept.",

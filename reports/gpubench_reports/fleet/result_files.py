@@ -207,7 +207,7 @@ def _alike(by_machine: dict[str, list[ProcessFile]]) -> list[tuple[str, list[Pro
 
 
 def _of_latest_program(runs: list[ProcessFile]) -> list[ProcessFile]:
-    """The runs of the program that ran last: another one's times are not of this one."""
+    """The runs of the latest program: times of different programs do not mix."""
     latest = _program(_latest(runs))
     return [run for run in runs if _program(run) == latest]
 

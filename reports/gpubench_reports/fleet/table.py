@@ -10,7 +10,7 @@ import pandas as pd
 # A Fleet's matrices by name. Columns of Parquet and timings of result files have the same names.
 STATE = ("clock_hz", "temperature_c", "throttled")
 MATRICES = ("seconds", *STATE)
-# Which program ran, as far as files say: another one's times are no peers.
+# The program that ran, as far as the files say. GPUs that different programs measured are no peers.
 PROGRAM = ("git_commit", "compiler", "flags")
 
 
@@ -51,8 +51,10 @@ class Fleet:
             for name in ("mode", *PROGRAM)
             if self.gpus[name].nunique() > 1
         ]
-        words = {"mode": "{} mode", "git_commit": "commit {}", "flags": "flags {}"}
-        return ", ".join(words.get(name, "{}").format(_short(value)) for name, value in said)
+        words = {"mode": "{} mode", "git_commit": "commit {}"}
+        return ", ".join(
+            words.get(name, f"{name} {{}}").format(_short(value)) for name, value in said
+        )
 
 
 def _short(word: str) -> str:
