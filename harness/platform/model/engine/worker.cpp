@@ -361,7 +361,9 @@ Footprint* Worker::footprint_at(std::uint64_t address, FootprintMap& map) {
   for (Footprint* known : footprints_) {
     if (known != nullptr && known->holds(address)) return known;
   }
-  return footprints_[next_footprint_++ % footprints_.size()] = map.at(address);
+  Footprint* const found = map.at(address);
+  if (found != nullptr) footprints_[next_footprint_++ % footprints_.size()] = found;
+  return found;
 }
 
 }  // namespace gpubench::model
