@@ -37,7 +37,7 @@ def test_it_prints_a_line_per_model_and_number_of_gpus(path, capsys):
 def test_a_job_takes_no_rows_of_hot_caches(write, capsys):
     hot = write(make_document(rows(), device="h100-sxm", device_kind="model", mode="hot"))
     assert main(["job", str(hot)]) == 2
-    assert "has hot caches: a job needs rows of --mode=cold" in capsys.readouterr().err
+    assert "was measured with hot caches: a job needs --mode=cold" in capsys.readouterr().err
 
 
 def test_json_has_the_same_figures(path, capsys):

@@ -121,5 +121,5 @@ def test_a_comparison_of_types_says_it(write, capsys, words):
     paths = [str(write(make_document(rows, **told), f"{n}.json")) for n in (1, 2)]
     assert main(["compare", *paths, "--by=dtype", *words]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    for sentence in ("is modelled, nothing was", "this run was interrupted", SHARED):
+    for sentence in ("modelled: nothing was measured", "this run was interrupted", SHARED):
         assert sentence in said

@@ -138,17 +138,11 @@ def _by_dtype(results: Sequence[ResultFile], names: list[str], of_roof: bool) ->
         raise ReportError(
             results[0].path, "has no rows that differ in their dtype alone, so none can be compared"
         )
-    warnings = [
-        f"{name}: {sentence}"
-        for name, result in zip(names, results, strict=True)
-        for sentence in _reservations(result.context)
-    ]
+    warnings = []
+    for name, context in zip(names, (result.context for result in results), strict=True):
+        modelled = ["modelled: nothing was measured"] if context.modelled else []
+        warnings += [f"{name}: {sentence}" for sentence in (*modelled, *context.reservations)]
     return Speedups(first, "dtype", lines, warnings, of_roof)
-
-
-def _reservations(context: Context) -> list[str]:
-    modelled = ["it is modelled, nothing was measured"] if context.modelled else []
-    return [*modelled, *context.reservations]
 
 
 def labels(contexts: Sequence[Context]) -> list[str]:

@@ -61,7 +61,7 @@ def machine_of(result: ResultFile) -> Machine:
         lacking = PEAK if peak is None else "dram_bytes"
         raise ReportError(result.path, f"the file of device {name} has no {lacking}")
     if result.context.mode == "hot":
-        raise ReportError(result.path, "has hot caches: a job needs rows of --mode=cold")
+        raise ReportError(result.path, "was measured with hot caches: a job needs --mode=cold")
     rows = result.timed
     return Machine(
         peak=peak,

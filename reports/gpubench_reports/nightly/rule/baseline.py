@@ -103,8 +103,8 @@ class Baseline:
     def significant(self, shift: float, nights: int, own: float) -> bool:
         """Whether chance does not explain that the mean of so many nights differs by `shift`.
 
-        The last nights show first that a series has become restless, and `own`, how far those
-        nights themselves spread (a fraction), before there are enough of them to change the rest.
+        The spread is the largest of three: the window's, that of the last ten nights, and `own`,
+        that of the nights that are judged (a fraction).
         """
         spread = max(self.spread, sigma_of(self.ratios[-_LATELY:]), own)
         unsure = math.sqrt(1 / nights + 1 / len(self.ratios))

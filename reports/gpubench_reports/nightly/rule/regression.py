@@ -135,13 +135,10 @@ def _run_of_nights(
         if nights == settings.confirm_nights:
             # A night without a rerun is confirmed on neither side: NaN is beyond no limit.
             seen = [*first[-nights:], *rerun[-nights:]]
-            shift = abs(float(np.mean(run)) / level.centre - 1)
-            restless = _spread_of(np.array(seen))
-            apart = (
-                level.agree(run)
-                and level.all_beyond(seen)
-                and level.significant(shift, nights, restless)
-            )
+            apart = level.agree(run) and level.all_beyond(seen)
+            if apart:
+                shift = abs(float(np.mean(run)) / level.centre - 1)
+                apart = level.significant(shift, nights, _spread_of(np.array(seen)))
         elif level.nights < settings.min_nights:
             shift = abs(float(np.median(run)) / level.centre - 1)
             apart = shift > max(settings.floor, settings.change_sigmas * level.unsure(nights))

@@ -145,10 +145,15 @@ def _rows(run: _Run, cells: list[str]) -> Iterator[dict[str, Any]]:
             algorithm_bytes_per_second=number_of(algorithm) * 1e9,
             bus_bytes_per_second=number_of(bus) * 1e9,
         )
-        if run.has_differences:
-            if run.out_of_bounds > 0:
-                values = plural(run.out_of_bounds, "value")
-                row = lost(row, "failed", f"{values} out of bounds, in which rows is not said")
-        elif number_of(wrong) > 0:
-            row = lost(row, "failed", f"{wrong} wrong elements")
-        yield row
+        why = _why_failed(run, wrong)
+        yield lost(row, "failed", why) if why else row
+
+
+def _why_failed(run: _Run, wrong: str) -> str:
+    """Empty where the result was right; `wrong` is the last column."""
+    if not run.has_differences:
+        return f"{wrong} wrong elements" if number_of(wrong) > 0 else ""
+    if run.out_of_bounds == 0:
+        return ""
+    values = plural(run.out_of_bounds, "value")
+    return f"{values} out of bounds; the log does not say in which rows"
