@@ -267,6 +267,8 @@ TEST_F(EmulatorTest, TransposesWithAndWithoutConflicts) {
     EXPECT_EQ(counts.at(Space::global, Access::load).sectors, 4 * warps);
     EXPECT_EQ(counts.at(Space::global, Access::store).sectors, 4 * warps);
     EXPECT_EQ(counts.barriers, 4 * 8);  // four blocks of eight warps
+    const std::size_t row_words = tile == kernels::Tile::padded ? 33 : 32;
+    EXPECT_EQ(emulator.runs().back().profile.shared_bytes, 32 * row_words * sizeof(float));
   }
 }
 

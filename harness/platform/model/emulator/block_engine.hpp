@@ -74,6 +74,8 @@ class BlockEngine {
   // earlier block's values when one begins; none where a block's memory is always a new one.
   virtual std::vector<std::size_t> written_variables() const { return {}; }
   virtual void poison(const std::vector<std::size_t>&) {}
+  // What static shared memory the last block is known to have had, if it was traced [bytes].
+  virtual std::size_t static_shared_bytes() const = 0;
 };
 
 // Both must outlive the engine.

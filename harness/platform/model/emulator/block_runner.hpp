@@ -79,6 +79,7 @@ class BlockRunner {
   std::vector<std::size_t> written_variables() const {
     return block_.shared().written_variables(block_.recorder().checker());
   }
+  std::size_t static_shared_bytes() const { return block_.shared().bytes_of(written_variables()); }
   void poison(std::vector<std::size_t> variables) { block_.shared().poison(std::move(variables)); }
 
   // --- called from the kernel's code, on a lane's fiber ---

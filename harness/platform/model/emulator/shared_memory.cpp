@@ -102,6 +102,12 @@ std::vector<std::size_t> SharedMemory::written_variables(const MemoryChecker& ch
   return written;
 }
 
+std::size_t SharedMemory::bytes_of(const std::vector<std::size_t>& variables) const {
+  std::size_t bytes = 0;
+  for (const std::size_t i : variables) bytes += thread_variables()[i].bytes;
+  return bytes;
+}
+
 std::string SharedMemory::mistake(std::uint64_t address, unsigned bytes,
                                   const std::string& what) const {
   if (address % bytes != 0) {

@@ -23,6 +23,7 @@ class SharedMemory {
   void poison(std::vector<std::size_t> variables) { poisoned_ = std::move(variables); }
   // Static shared variables that the last block wrote, if it was traced.
   std::vector<std::size_t> written_variables(const MemoryChecker& checker) const;
+  std::size_t bytes_of(const std::vector<std::size_t>& variables) const;
 
   bool holds(std::uint64_t address) const {
     return address - static_begin_ < static_bytes_ || is_dynamic(address);

@@ -40,6 +40,9 @@ class SourceEngine final : public BlockEngine {
     // A cluster has none: writing to one is an error.
     return current_ == &runner_ ? runner_.written_variables() : std::vector<std::size_t>();
   }
+  std::size_t static_shared_bytes() const override {
+    return current_ == &runner_ ? runner_.static_shared_bytes() : 0;
+  }
   void poison(const std::vector<std::size_t>& variables) override { runner_.poison(variables); }
 
  private:

@@ -29,6 +29,7 @@ LaunchRun::LaunchRun(const KernelLaunch& launch, const DeviceSpec& device, Devic
       workers_(workers),
       compared_(std::move(compared)),
       explaining_(explaining),
+      compiled_(compiled_kernel(device, launch.name)),
       map_(memory, static_cast<unsigned>(device["dram_fetch_bytes"]) / sector_bytes) {
   for (const auto& worker : workers_) worker->begin_kernel();
 }
@@ -90,6 +91,9 @@ void LaunchRun::keep(Worker& worker, std::uint64_t block, const BlockResult& res
   if (watch != Watch::counts) return;
   ++(worker.has_written() ? writing_blocks_ : idle_blocks_);
   if (explaining_ && block == 0) explained_ = worker.explain();
+  if (!compiled_) {
+    static_shared_bytes_ = std::max(static_shared_bytes_, worker.engine().static_shared_bytes());
+  }
   add(result);
 }
 
@@ -147,14 +151,14 @@ KernelProfile LaunchRun::profile() {
   profile.traced_blocks = traced_blocks();
   profile.counts = counts();
   for (const auto& worker : workers_) profile.waits += worker->waits();
-  if (const CompiledKernel* compiled = compiled_kernel(device_, launch_.name)) {
-    profile.shared_bytes += compiled->static_shared_bytes;
-    profile.registers = compiled->registers;
-    profile.local_bytes = compiled->local_bytes;
+  profile.shared_bytes += compiled_ ? compiled_->static_shared_bytes : static_shared_bytes_;
+  if (compiled_) {
+    profile.registers = compiled_->registers;
+    profile.local_bytes = compiled_->local_bytes;
     double arithmetic = 0;
     for (const double issued : profile.counts.issued) arithmetic += issued;
     profile.local_words =
-        compiled->local_words(profile.traced_blocks * warps_of(launch_), arithmetic);
+        compiled_->local_words(profile.traced_blocks * warps_of(launch_), arithmetic);
   }
   profile.host_bytes_read = host_bytes_read_;
   profile.host_bytes_written = host_bytes_written_;

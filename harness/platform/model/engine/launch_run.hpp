@@ -18,6 +18,8 @@
 
 namespace gpubench::model {
 
+struct CompiledKernel;
+
 // What is kept of a block that runs: nothing, what it reads first, or that and all counts.
 enum class Watch { nothing, reads, counts };
 
@@ -68,6 +70,7 @@ class LaunchRun {
   Workers workers_;
   const std::vector<std::uint64_t> compared_;
   const bool explaining_;
+  const CompiledKernel* const compiled_;  // null: what nvcc made of it is not known
   FootprintMap map_;
   std::mutex mutex_;  // of all that follows
   LaunchFault fault_;
@@ -77,7 +80,8 @@ class LaunchRun {
   std::optional<std::vector<ExplainedAccess>> explained_;
   Counts block_counts_;  // what blocks count, beside their warps' traces
   std::size_t idle_blocks_ = 0, writing_blocks_ = 0;
-  unsigned tensor_columns_ = 0;  // of the block with most
+  unsigned tensor_columns_ = 0;          // of the block with most
+  std::size_t static_shared_bytes_ = 0;  // of the block with most, if nothing else tells
   double host_bytes_read_ = 0, host_bytes_written_ = 0;
 };
 

@@ -42,6 +42,7 @@ class Engine final : public BlockEngine {
     return lanes_where(space, request, [this](std::uint64_t at) { return space_of(at); });
   }
   std::pair<std::string, std::uint64_t> home_of(std::uint64_t address) const override;
+  std::size_t static_shared_bytes() const override { return program_->static_shared_bytes; }
 
  private:
   Library& library_;
