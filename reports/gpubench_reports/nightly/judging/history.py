@@ -4,7 +4,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from gpubench_reports.nightly.store.index import Index
 Key = tuple[str, str, str]  # device, mode, name: a series of one machine
 # In place of a row's name: many rows that moved together, each by less than is judged alone.
 SUITE_WIDE = "suite-wide"
+LEAN_NIGHTS = 3  # that lean the same way; one odd night among them is outvoted
 
 
 def row_and_mode(name: str, mode: str) -> str:
@@ -141,7 +142,7 @@ class MachineHistory:
     def level_now(self, key: Key, decisions: Sequence[dict[str, Any]], settings: Settings) -> float:
         """Where the series' level is by now [s]: an event knows only where it began."""
         if key[2] == SUITE_WIDE:
-            return self.standing(key, self.present(key), decisions).level
+            return self.standing_now(key, decisions, settings).level
         environment = self.points[key][-1].environment
         nights = self.level(key, environment, decisions)[-settings.min_nights :]
         return float(np.median([point.seconds for point in nights]))
@@ -172,16 +173,62 @@ class MachineHistory:
     ) -> Standing:
         """Where the series stands by its latest night.
 
-        A regression that was open when a new segment began stays open until the level is back.
+        A regression that was open when a new segment began stays open until the level is back,
+        whatever else happens in that segment.
         """
-        standing = self.standing(key, self.present(key), decisions)
-        events = self.events.get(key)
-        if standing.event is not None or not events:
-            return standing
-        before = self.standing(key, events[-1]["environment"], decisions)
-        if before.kind(settings) == REGRESSION and key[2] != SUITE_WIDE:
-            before.level = self.level_now(key, decisions, settings)
-        return before if before.kind(settings) == REGRESSION else standing
+        present = self.present(key)
+        standing = Standing()
+        for environment in self._segments(key, present):
+            own = self.standing(key, environment, decisions)
+            if standing.kind(settings) != REGRESSION:
+                standing = own
+                continue
+            if key[2] == SUITE_WIDE:
+                carried = replace(standing, level=self._together_now(standing, settings))
+            elif environment == present:
+                carried = replace(standing, level=self.level_now(key, decisions, settings))
+            else:
+                carried = replace(standing, level=own.level)
+            if own.kind(settings) == REGRESSION:
+                since = min(standing.reference, own.reference)
+                standing = replace(own, level=carried.level, reference=since)
+            elif carried.kind(settings) == REGRESSION:
+                standing = carried
+            else:
+                standing = own
+        return standing
+
+    def _together_now(self, standing: Standing, settings: Settings) -> float:
+        """Where the rows of a suite-wide event are by now, to where they were before it."""
+        event = standing.event or {}
+        ratios = []
+        for name in event["rows"]:
+            points = self.points.get((event["device"], event["mode"], name), [])
+            before = [
+                point.seconds
+                for point in points
+                if self.environments[point.environment] == event["environment"]
+                and point.night < event["first_night"]
+            ]
+            if before:
+                lately = [
+                    point.seconds for point in points if point.environment == points[-1].environment
+                ]
+                now = np.median(lately[-LEAN_NIGHTS:])
+                ratios.append(now / np.median(before[-settings.window :]))
+        if not ratios:  # too long ago
+            return standing.level
+        ratio = float(np.median(ratios))
+        is_back = ratio - standing.reference <= (standing.level - standing.reference) / 2
+        return standing.reference if is_back else ratio
+
+    def _segments(self, key: Key, present: dict[str, Any]) -> list[dict[str, Any]]:
+        """The environments with events, by their last ones, and the present one at the end."""
+        earlier: list[dict[str, Any]] = []
+        for event in reversed(self.events.get(key, [])):
+            if event["environment"] not in (present, *earlier):
+                earlier.append(event["environment"])
+        return [*reversed(earlier), present]
 
     def level(
         self, key: Key, environment: int, decisions: Sequence[dict[str, Any]]

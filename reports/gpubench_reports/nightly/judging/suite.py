@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpubench_reports.nightly.judging.history import (
+    LEAN_NIGHTS,
     SUITE_WIDE,
     Key,
     MachineHistory,
@@ -20,7 +21,6 @@ from gpubench_reports.nightly.rule.baseline import sigma_of
 from gpubench_reports.nightly.rule.regression import IMPROVEMENT, REGRESSION, RETURN
 from gpubench_reports.nightly.rule.settings import Settings
 
-LEAN_NIGHTS = 3  # that lean the same way; one odd night among them is outvoted
 _OF_MEDIAN = 0.67  # how uncertain the median of three nights is, to that of one
 _LEAN = 2.0  # sigmas of such a median that a row leans by
 _LEAST = 1e-6  # so does a row that never varied

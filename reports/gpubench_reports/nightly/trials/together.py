@@ -5,8 +5,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from gpubench_reports.nightly.judging.history import LEAN_NIGHTS
 from gpubench_reports.nightly.judging.machine import WEEK, is_much
-from gpubench_reports.nightly.judging.suite import LEAN_NIGHTS, Rows, lean
+from gpubench_reports.nightly.judging.suite import Rows, lean
 from gpubench_reports.nightly.rule.regression import RETURN
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.trials.noise import Noise
