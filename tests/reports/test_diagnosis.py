@@ -77,6 +77,29 @@ def test_what_changed_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture
     assert fault.startswith("B  probably: device memory is slow")
 
 
+@pytest.mark.parametrize(
+    ("slower", "said"),
+    [
+        (["transpose/untiled"], "only transpose/untiled takes 1.5"),
+        (["transpose/untiled", "fusion/chain"], "several kernels take longer, most clearly "),
+    ],
+)
+def test_a_kernel_is_the_only_one_if_no_other_has_changed(
+    tmp_path: Path, slower: list[str], said: str
+) -> None:
+    before = measured(tmp_path, 1)
+    document = planted.document(1, "")
+    for row in document["benchmarks"]:
+        if "real_time" in row and f"{row['concept']}/{row['kernel']}" in slower:
+            for time in ("real_time", "ci_low_seconds", "ci_high_seconds"):
+                row[time] *= 1.5
+    after = tmp_path / "after.json"
+    after.write_text(json.dumps(document))
+    (found, *_) = why_changed(before, read(after))
+    assert found.fault == "kernel"
+    assert found.says.startswith(said)
+
+
 def test_evidence_is_quoted(tmp_path: Path) -> None:
     (found, *_) = diagnose(measured(tmp_path, 0, "throttled"))
     assert "the driver held the clock back in 100% of the rows" in found.sentence

@@ -8,7 +8,7 @@ rows most likely is named, if it beats "no fault" by far enough.
 
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
@@ -138,11 +138,15 @@ def diagnose(result: ResultFile, reference: ResultFile | None = None) -> list[Di
         least = fault["least"] if reference is None else min(fault["least"], _LEAST_MEASURED)
         clear = _WITH_EVIDENCE if shown else fault.get("clear", _CLEAR)
         tried = [
-            _tried(fault, name, _best(fault, shape, rows, none), shown)
+            (_tried(fault, name, _best(fault, shape, rows, none), shown), name)
             for name, shape in _shapes(fault, rows, result)
         ]
-        fit = [one for one in tried if one.factor >= least and one.rows > 0 and one.gain >= clear]
-        found += sorted(fit, key=lambda one: -one.gain)[:1]
+        fit = [t for t in tried if t[0].factor >= least and t[0].rows > 0 and t[0].gain >= clear]
+        if fit:
+            best, name = max(fit, key=lambda t: t[0].gain)
+            if len(fit) > 1 and "several" in fault:
+                best = replace(best, says=fault["several"].format(_times(best.factor), **name))
+            found.append(best)
     return sorted(found, key=lambda one: -one.gain)
 
 
