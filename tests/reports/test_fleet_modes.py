@@ -10,6 +10,7 @@ from gpubench_reports.commands.command_line import main
 from gpubench_reports.fleet.causes import labels_of
 from gpubench_reports.fleet.lake import read_lake, write_lake
 from gpubench_reports.fleet.result_files import read_folder
+from gpubench_reports.nightly.reporting.queries import over_parquet
 
 from .sweep import ROWS, write_sweep
 
@@ -112,6 +113,10 @@ def test_of_a_sweep_and_a_night_of_a_gpu_the_later_counts(tmp_path, capsys, day:
     assert read_lake(str(lake)).gpus["runs"].notna().all()
     assert main(["fleet", str(lake)]) == found
     assert capsys.readouterr().out.startswith(f"8 GPUs, {len(ROWS)} rows")
+    columns, rows = over_parquet(str(lake), "machines", "%")
+    machines = [dict(zip(columns, row, strict=True)) for row in rows]
+    assert {row["machines"] for row in machines} == {8}
+    assert (max(row["spread"] for row in machines) > 0.2) == bool(found)
 
 
 def test_two_programs_of_a_day_are_not_mixed_in_a_lake(tmp_path):

@@ -19,10 +19,8 @@ from gpubench_reports.common.plain_text import clean
 from gpubench_reports.common.units import plural
 from gpubench_reports.fleet.table import MATRICES, PROGRAM, STATE, Fleet, node_and_gpu, unsaid
 from gpubench_reports.nightly.reporting import parquet
-from gpubench_reports.nightly.reporting.parquet import SOURCE, database_for, files_below
+from gpubench_reports.nightly.reporting.parquet import MACHINE, SOURCE, database_for, files_below
 
-# A night's machine cannot have '/' in its name.
-_MACHINE = r"regexp_replace(machine, '-gpu([0-9]+)$', '/gpu\1')"
 _NEEDED = ("machine", "device", "mode", "name", "night", "date", "seconds")
 _WORDS = (*PROGRAM, "driver", "cuda", "vbios", "uuid")
 
@@ -71,7 +69,7 @@ def _take(database: Any, where: str, since: str) -> None:
         " dense_rank() over (order by name) - 1 as r from ("
         f"select machine, device, mode, name, date, seconds, coalesce({runs}) as runs,"
         f" {rehearsal} as modelled, {words}, {numbers} from"
-        f" (select * replace ({_MACHINE} as machine, cast(date as varchar) as date) from {SOURCE})"
+        f" (select * replace ({MACHINE} as machine, cast(date as varchar) as date) from {SOURCE})"
         " where date >= ? and seconds > 0"
         # Stores count their nights, a sweep's number is its day: only days can be compared. Of two
         # programs on one day, one counts: their times are never mixed.

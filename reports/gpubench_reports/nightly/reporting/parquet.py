@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # What a query of a lake selects from; its parameter is files_below(where).
 SOURCE = "read_parquet(?, hive_partitioning = true, union_by_name = true)"
+# A GPU has one name in sweeps and in nights, whose machine cannot have '/' in its name.
+MACHINE = r"regexp_replace(machine, '-gpu([0-9]+)$', '/gpu\1')"
 
 
 def folder_for(where: str) -> Path:

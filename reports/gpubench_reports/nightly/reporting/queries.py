@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.nightly.reporting.parquet import SOURCE, database_for, files_below
+from gpubench_reports.nightly.reporting.parquet import MACHINE, SOURCE, database_for, files_below
 from gpubench_reports.nightly.store.index import Index
 
 # What `nights` is over the index; export writes just this.
@@ -28,9 +28,12 @@ from value v join series s on s.id = v.series
 # The newest night of each series. A series is of one mode: hot and cold times are two things.
 _LATEST = """
 select * from (
-  select *, row_number() over (partition by machine, device, mode, name order by night desc) as age
+  select *, row_number() over (partition by machine, device, mode, name order by {newest}) as age
   from nights where name like ?) as ranked
 where age = 1"""
+# A store counts its nights, also with a clock that was set back. Where several stores and sweeps
+# are together, whose numbers are days, only days can be compared.
+_IN_INDEX, _IN_LAKE = "night desc", "date desc, night desc, seconds"
 
 _QUESTIONS = {
     "latest": f"""
@@ -64,23 +67,25 @@ def names() -> list[str]:
     return list(_QUESTIONS)
 
 
-def _question(name: str) -> str:
+def _question(name: str, newest: str) -> str:
     if name not in _QUESTIONS:
         raise ReportError(name, f"no such question; there are {', '.join(_QUESTIONS)}")
-    return _QUESTIONS[name]
+    return _QUESTIONS[name].format(newest=newest)
 
 
 def over_index(index: Index, name: str, benchmark: str) -> Answer:
     """The answer from one machine's index."""
-    return index.table(f"with nights as ({NIGHTS}) {_question(name)}", (benchmark,))
+    return index.table(f"with nights as ({NIGHTS}) {_question(name, _IN_INDEX)}", (benchmark,))
 
 
 def over_parquet(where: str, name: str, benchmark: str) -> Answer:
     """The answer from exported Parquet in a folder or below an address that DuckDB can read."""
-    question = _question(name)
+    question = _question(name, _IN_LAKE)
     with database_for(where) as database:
         table = database.execute(
-            f"with nights as (select * from {SOURCE}) {question}", [files_below(where), benchmark]
+            f"with nights as (select * replace ({MACHINE} as machine,"
+            f" cast(date as varchar) as date) from {SOURCE}) {question}",
+            [files_below(where), benchmark],
         )
         return [column[0] for column in table.description], table.fetchall()
 
