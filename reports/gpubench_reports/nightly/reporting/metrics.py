@@ -33,9 +33,9 @@ def metrics(store: Store, index: Index, settings: Settings, machine: str = "") -
     found = [one for one in status(store, index, settings) if machine in ("", one.machine)]
     columns, rows = index.table(
         f"with nights as ({NIGHTS}) select machine, device, mode, name, date, seconds, clock_hz,"
-        " power_w, temperature_c, throttled from (select *, max(night) over (partition by"
-        " machine, device, mode) as latest from nights) as ranked"
-        " where night = latest and ? in ('', machine) order by machine, device, mode, name",
+        " power_w, temperature_c, throttled from nights where (machine, night) in (select"
+        " machine, max(number) from night where state <> 'duplicate' group by machine)"
+        " and ? in ('', machine) order by machine, device, mode, name",
         (machine,),
     )
     records = [dict(zip(columns, row, strict=True)) for row in rows]
