@@ -185,6 +185,20 @@ def test_many_files_are_named_by_what_tells_them_apart(write):
     assert len(set(speedups.labels([f.context for f in same]))) == 2
 
 
+def test_rows_that_not_all_files_have_are_told(write):
+    both, failing = make_row("a/b/n:1"), make_row("a/b/n:2")
+    failed = {k: v for k, v in failing.items() if not k.endswith("_time")} | {
+        "error_occurred": True,
+        "error_message": "wrong sum",
+    }
+    files = [
+        read(write(make_document([both, row], driver_version=v), f"{v}.json"))
+        for v, row in (("570", failing), ("580", failed), ("590", failing))
+    ]
+    (said,) = [line for line in speedups.table(files).warnings if "without" in line]
+    assert said == "driver 580: without 1 row that it or driver 570 has no time for"
+
+
 def test_of_roof_compares_how_well_devices_are_used(write):
     big = bandwidth_row("a/b/n:1", 4e12, roof_fraction=0.8)
     small = bandwidth_row("a/b/n:1", 1e12, roof_fraction=0.9)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.common.units import plural
 from gpubench_reports.comparisons.compare import Comparison, compare
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.quantities import gain
@@ -74,6 +75,10 @@ def table(results: Sequence[ResultFile], by: str = "concept", of_roof: bool = Fa
         rows = rows.assign(row=rows["name"], kernel=rows["concept"] + "/" + rows["kernel"])
         lines[name] = means(rows, by)
         warnings += comparison.warnings
+        alone = {row for row, _ in (*comparison.only_a, *comparison.only_b, *comparison.failed)}
+        if alone:
+            rows_alone = plural(len(alone), "row")
+            warnings.append(f"{name}: without {rows_alone} that it or {names[0]} has no time for")
     return Speedups(names[0], by, lines, list(dict.fromkeys(warnings)), of_roof)
 
 
