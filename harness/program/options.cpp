@@ -37,10 +37,13 @@ bool boolean(const std::string& flag, const std::string& value) {
 }
 
 template <class T>
-T number(const std::string& flag, const std::string& value) {
+T number(const std::string& flag, const std::string& value, const std::string& unit = "") {
   T result{};
-  const char* end = value.data() + value.size();
+  const char* end = value.data() + value.size() - (value.ends_with(unit) ? unit.size() : 0);
   const auto parsed = std::from_chars(value.data(), end, result);
+  if (parsed.ec == std::errc::result_out_of_range && parsed.ptr == end) {
+    throw UsageError("--" + flag + "='" + value + "': is out of range");
+  }
   bool good = parsed.ec == std::errc() && parsed.ptr == end && !value.empty();
   if constexpr (std::is_floating_point_v<T>) good = good && std::isfinite(result) && result >= 0;
   if (!good) {
@@ -81,13 +84,12 @@ bool is_utf8(const std::string& text) {
 
 // "0.5" and "0.5s" are seconds, "100x" is a number of samples.
 void set_min_time(BenchSettings& bench, const std::string& flag, const std::string& value) {
-  const std::string bare = value.substr(0, value.find_last_not_of("sx") + 1);
   bench.exact_samples.reset();
-  if (value != bare + 'x') {
-    bench.budget_seconds = number<double>(flag, value == bare + 's' ? bare : value);
+  if (!value.ends_with('x')) {
+    bench.budget_seconds = number<double>(flag, value, "s");
     return;
   }
-  const auto samples = number<std::size_t>(flag, bare);
+  const auto samples = number<std::size_t>(flag, value, "x");
   if (samples == 0) throw UsageError("--" + flag + "='" + value + "': must be >= 1x");
   bench.exact_samples = samples;
 }

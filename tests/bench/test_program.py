@@ -284,6 +284,8 @@ def test_help_version_and_devices_read_well() -> None:
         (["--benchmark_min_time=-1x"], "-1"),
         (["--benchmark_min_time=1.5x"], "1.5"),
         (["--benchmark_min_time=10sx"], "10sx"),
+        (["--benchmark_min_time=1ms"], "'1ms': must be a number >= 0"),
+        (["--seed=99999999999999999999"], "'99999999999999999999': is out of range"),
         (["--axis=coalescing/strided_read/stride=3", "--roofs"], "--axis"),
         (["--benchmark_perf_counters=CYCLES"], "--benchmark_perf_counters"),
         (["--benchmark_out="], "--benchmark_out=FILE: needs the name of a file to write"),
