@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gpubench_reports.common.units import si
+from gpubench_reports.common.units import plural, si
 from gpubench_reports.pages.answers import grades_of
 from gpubench_reports.results.baselines import baseline, baselines
 from gpubench_reports.results.context import Roof
@@ -90,6 +90,8 @@ def goodness(
     failed = sum(row["status"] == "failed" for row in result.records)
     short = [one for one in reached if one.is_low]
     grades = grades_of(verdicts)
+    if failed:
+        grades = f"{plural(failed, 'row')} failed, {grades}"
     if result.context.interrupted:
         grades += ", of those that were run"
     if result.context.modelled and not failed:
