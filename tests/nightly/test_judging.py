@@ -349,25 +349,17 @@ def test_exports(regressed: Store, tmp_path: Path) -> None:
         assert answer(there) == answer(table)  # to six digits: sums in another order
 
 
-def test_metrics_are_of_the_latest_night_alone(store: Store, tmp_path: Path) -> None:
-    put_night(store, {NAME: 1e-4, "a/gone/n:1": 1e-4})
-    put_night(store, {NAME: 1e-4, "a/fails/n:1": {"error_occurred": True, "error_message": "x"}})
-    judged(store)
-    with Index(store) as index:
-        text = openmetrics(store, index, S, tmp_path / "m.txt").read_text()
-    assert re.findall(r'gpubench_time_seconds{.*benchmark="(.*)"}', text) == [NAME]
-
-
-def test_throttling_that_nothing_observed_is_no_metric(store: Store, tmp_path: Path) -> None:
-    rows = {NAME: 1e-4} | {
-        f"a/c/n:{share}": {"seconds": 1e-4, "throttled": share} for share in (0, 1)
-    }
-    put_night(store, rows, rerun={"a/c/n:1": 1e-4})
-    judged(store, Settings(max_throttled=0.9))
-    with Index(store) as index:
-        text = openmetrics(store, index, S, tmp_path / "m.txt").read_text()
-    seen = re.findall(r'gpubench_throttled_ratio{.*benchmark="(.*)"} (\S+)', text)
-    assert seen == [("a/c/n:0", "0.0")]
+def test_a_regression_whose_row_fails_tonight_is_a_failure_still(
+    regressed: Store, tmp_path: Path
+) -> None:
+    put_night(regressed, {NAME: {"error_occurred": True, "error_message": "wrong sum"}})
+    judged(regressed)
+    with Index(regressed) as index:
+        suite = ElementTree.parse(junit(regressed, index, S, tmp_path / "j.xml")).getroot()[0]
+    failures, errors = suite.findall(".//failure"), suite.findall(".//error")
+    assert (suite.get("failures"), suite.get("errors")) == (str(len(failures)), str(len(errors)))
+    assert len(failures) == 1
+    assert "failed: wrong sum" in failures[0].get("message", "")
 
 
 def test_a_new_driver_is_in_words_on_the_page(store: Store) -> None:

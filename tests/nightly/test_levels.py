@@ -134,6 +134,14 @@ def test_a_series_that_cannot_be_judged_is_named_and_does_not_fail(store: Store)
     assert "spread" in json.dumps(one.verdict["blind"])
 
 
+def test_a_step_is_not_the_noise_that_hides_steps(store: Store) -> None:
+    for number in range(14):
+        seconds = (1.2e-4 if number > 11 else 1e-4) * (1 + WOBBLE[number % 10])
+        put_night(store, {NAME: seconds}, rerun={NAME: seconds})
+    one = judged(store)
+    assert (one.exit_code, one.blind) == (1, [])
+
+
 @pytest.mark.parametrize("kind", KINDS[5:], ids=lambda kind: kind.title)
 def test_wide_spreads_and_ticks_are_quiet(kind) -> None:
     tasks = [Task(seed, (1.0,) * 90, 0, Noise(), S, kind) for seed in range(6)]

@@ -94,8 +94,9 @@ def _judge_night(
         side = regression.provisional(values[:-1], point.first, settings, past)
         if side:
             provisional.append([*key, side])
-        blind += _blind(key, Baseline.of(values, settings, past.earlier))
         change = regression.judge(first, rerun, settings, past)
+        before = values if change is None else values[: change.index]  # a step is no noise
+        blind += _blind(key, Baseline.of(before, settings, past.earlier))
         if change is not None:
             standing = history.standing(key, history.environments[point.environment], decisions)
             events.append(_event(history, key, level, change, standing, night.number, settings))
