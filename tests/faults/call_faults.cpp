@@ -99,7 +99,9 @@ int run_all(const std::regex& wanted) {
   for (const Instance& instance : instances(Suite::quick)) {
     const std::string kernel = instance.topic + "/" + instance.kernel;
     if (!std::regex_search(kernel, wanted) || !kernels.insert(kernel).second) continue;
-    for (const Site& site : new_sites(instance, known)) {
+    const std::vector<Site> sites = new_sites(instance, known);
+    if (sites.empty()) continue;  // so that nothing fails
+    for (const Site& site : sites) {
       Row row;
       std::cerr << instance.name << ": " << std::get<0>(site)
                 << std::endl;  // the last before a crash

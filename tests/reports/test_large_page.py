@@ -33,10 +33,9 @@ def test_a_thousand_rows_fit_a_page_with_all_their_charts(tmp_path: Path) -> Non
 
 
 @pytest.mark.release
-def test_a_thousand_rows_take_less_than_15_seconds(tmp_path: Path) -> None:
+def test_many_rows_take_little_longer_than_few(tmp_path: Path) -> None:
     _, seconds = page_of(1000, tmp_path)
-    assert seconds < 15
-    # What rows cost more, on any machine: what the page of few costs is its concepts.
+    # What the page of few costs is its concepts.
     _, few = page_of(400, tmp_path)
     assert seconds < 2 * few
 
