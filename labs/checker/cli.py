@@ -19,7 +19,7 @@ from .build import prepare
 from .course import Lab, LabError, all_labs, find, read_toml
 from .device import CUDA, MODEL, device_for, is_model
 from .grade import fresh_seed, grade
-from .handed_in import entries, submission_in, why_ungraded
+from .handed_in import entries, misplaced, require_folder, submission_in, why_ungraded
 from .outputs import require_output, written
 from .report import Report, Submission, one_line, plain
 from .running import require_taken
@@ -149,14 +149,19 @@ def command_export(options: argparse.Namespace) -> int:
 
 
 def command_gradescope(options: argparse.Namespace) -> int:
-    lab = find(ROOT, options.lab)
-    submission = submission_in(options.submission)
-    require_output(options.results, options.submission, ROOT / "labs")
+    lab, folder = find(ROOT, options.lab), options.submission
+    require_folder(folder)
+    require_output(options.results, folder, ROOT / "labs")
     device = device_of(lab, options)
-    report = grade(lab, submission, options.build, device=device, seed=seed_of(options))
+    if why := misplaced(folder):
+        results = show.as_gradescope_ungraded(why)
+    else:
+        submission = submission_in(folder)
+        report = grade(lab, submission, options.build, device=device, seed=seed_of(options))
+        results = show.as_gradescope(report)
     options.results.parent.mkdir(parents=True, exist_ok=True)
     with written(options.results) as file:
-        file.write(json.dumps(show.as_gradescope(report), indent=2) + "\n")
+        file.write(json.dumps(results, indent=2) + "\n")
     return 0
 
 

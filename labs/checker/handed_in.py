@@ -11,11 +11,22 @@ from .course import LabError
 from .report import Submission, one_line
 
 NAMES = ("solution.cuh", "answers.toml")
+# How the names of source files end, and of archives, which may hold some.
+OF_CODE = (
+    *(".cu", ".cuh", ".cc", ".cpp", ".cxx", ".c", ".h", ".hh", ".hpp", ".ptx", ".py", ".ipynb"),
+    *(".zip", ".gz", ".tgz", ".xz", ".tar", ".7z", ".rar"),
+)
 MOST_LOOKED_AT = 1000  # files, of a folder that may hold anything
 
 
 def submission_in(folder: Path) -> Submission:
     return Submission(*(folder / name for name in NAMES))
+
+
+def require_folder(path: Path) -> None:
+    """LabError, unless files can be read in it."""
+    if not stat.S_ISDIR(path.stat().st_mode):
+        raise LabError(f"{path}: not a folder")
 
 
 def entries(folder: Path) -> list[Path]:
@@ -34,25 +45,44 @@ def why_ungraded(folder: Path) -> str:
         return "a link, and no folder of its own"
     if not folder.is_dir():
         return "not a folder"
+    return misplaced(folder)
+
+
+def misplaced(folder: Path) -> str:
+    """The files that a folder lacks, and what seems to be there instead; "" if it can be graded.
+    Answers alone can be: they have their points."""
     missing = [name for name in NAMES if not os.path.lexists(folder / name)]
-    instead = [path for name in missing for path in _elsewhere(folder, name)]
-    if instead:
-        first = one_line(str(instead[0].relative_to(folder)))
-        return f"no {' and no '.join(missing)} in the folder itself, but {first}"
-    # Answers alone have their points; without them, nothing is looked at.
-    if "answers.toml" in missing:
-        return f"no {' and no '.join(missing)} in the folder"
-    return ""
+    if not missing:
+        return ""
+    lacks = f"no {' and no '.join(missing)} in the folder"
+    if instead := next((path for name in missing for path in _instead(folder, name)), None):
+        return f"{lacks} itself, but {one_line(str(instead.relative_to(folder)))}"
+    return lacks if "answers.toml" in missing else ""
 
 
-def _elsewhere(folder: Path, name: str) -> Iterator[Path]:
-    """The file as it may be called or placed by accident."""
+def _instead(folder: Path, name: str) -> list[Path]:
+    """The file as it may be called or placed by accident: first those of the right name, then
+    what looks like one."""
+    files = list(_files(folder))
+    same = [path for path in files if path.name.lower() == name]
+    return same + [path for path in files if _looks_like(path.name.lower(), name)]
+
+
+def _looks_like(file: str, name: str) -> bool:
+    """Whether a browser, an editor or a student may have made `file` of what is called `name`."""
+    if name == "solution.cuh" and file.endswith(OF_CODE):
+        return True
+    return name.partition(".")[0].rstrip("s") in file
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """But hidden ones, which systems and editors leave."""
     looked_at = 0
     for place, folders, files in os.walk(folder):
-        folders.sort()
+        folders[:] = sorted(one for one in folders if not one.startswith("."))
         for file in sorted(files):
             looked_at += 1
-            if file.lower() == name:
+            if not file.startswith("."):
                 yield Path(place, file)
         if looked_at > MOST_LOOKED_AT:
             return

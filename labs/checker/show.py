@@ -56,14 +56,16 @@ def points(value: float) -> str:
     return f"{math.floor(value * 10 + 1e-9) / 10:g}"
 
 
+SEEN_BY_STUDENTS = {"visibility": "visible", "stdout_visibility": "hidden"}
+
+
 def as_gradescope(report: Report) -> dict[str, Any]:
     """https://gradescope-autograders.readthedocs.io/en/latest/specs/, results.json."""
     return {
         "score": round(report.points, 2),
         "output": f"{report.lab.title}, on {report.device}, seed {report.seed}"
         + (f", run {report.isolation}" if report.isolation else ""),
-        "visibility": "visible",
-        "stdout_visibility": "hidden",
+        **SEEN_BY_STUDENTS,
         "tests": [
             {
                 "name": part.name,
@@ -75,6 +77,11 @@ def as_gradescope(report: Report) -> dict[str, Any]:
             for part in report.parts
         ],
     }
+
+
+def as_gradescope_ungraded(why: str) -> dict[str, Any]:
+    """With a score, without which Gradescope would call it a failure of the autograder."""
+    return {"score": 0, "output": short(f"not graded: {why}"), **SEEN_BY_STUDENTS}
 
 
 SUMMARY_COLUMNS = ("student", "lab", "total", *PARTS, "device", "seed", "run", "remark")

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from checker import show
+from checker import handed_in, show
 
 from .command import cli, started
 from .conftest import LABS
@@ -110,6 +110,14 @@ MISPLACED: dict[str, tuple[Callable[[Path], None], str]] = {
         "no answers.toml in the folder",
     ),
 }
+# As a browser, an editor or a student call a solution.
+MISPLACED |= {
+    f"called_{name}": (
+        renamed("solution.cuh", name),
+        f"no solution.cuh in the folder itself, but {name}",
+    )
+    for name in ("solution.cu", "solution (1).cuh", "solution.cuh.txt", "lab05.cuh", "code.zip")
+}
 NOTHING = "no solution.cuh and no answers.toml in the folder"
 
 
@@ -158,6 +166,45 @@ def test_gradescope_gets_its_file(prepared: object, tmp_path: Path) -> None:
     told = json.loads(results.read_text())
     assert told["score"] == 20
     assert "seed 7, run in " in told["output"]
+
+
+@pytest.mark.parametrize("name", ["answers_in_capitals", "answers_missing", "called_lab05.cuh"])
+def test_gradescopes_student_hears_what_is_not_where_it_is_looked_for(
+    name: str, tmp_path: Path
+) -> None:
+    spoil, why = MISPLACED[name]
+    spoil(submit(tmp_path / "ada"))
+    results = tmp_path / "results.json"
+    words = ("--submission", str(tmp_path / "ada"), "--results", str(results))
+    done = cli("gradescope", LAB.number, *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(results.read_text())
+    assert (told["score"], told["output"]) == (0, f"not graded: {why}")
+    assert told["visibility"] == "visible"
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("nowhere", "No such file or directory"), ("file", "not a folder")]
+)
+def test_gradescope_scores_no_folder_that_is_not_there(name: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    results = tmp_path / "results.json"
+    words = ("--submission", str(tmp_path / name), "--results", str(results))
+    done = cli("gradescope", LAB.number, *words)
+    assert (done.returncode, done.stderr) == (2, f"scripts/lab: {tmp_path / name}: {why}\n")
+    assert not results.exists()
+
+
+def test_answers_alone_are_graded_but_not_beside_code(tmp_path: Path) -> None:
+    folder = submit(tmp_path / "ada")
+    (folder / "solution.cuh").unlink()
+    (folder / ".solution.cuh.swp").touch()
+    (folder / "notes.txt").touch()
+    assert handed_in.why_ungraded(folder) == ""
+    (folder / "deeper").mkdir()
+    (folder / "deeper" / "kernel.cpp").touch()
+    why = "no solution.cuh in the folder itself, but deeper/kernel.cpp"
+    assert handed_in.why_ungraded(folder) == why
 
 
 def class_of(tmp_path: Path, *names: str) -> Path:
