@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
-import math
 import re
 import secrets
 import tempfile
-import tomllib
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,8 +12,9 @@ from typing import Any
 from . import box, policy
 from .build import CompileError, Look, Program, compile_solution, prepare
 from .counters import grade_counters
-from .course import Lab, LabError, MachineError, Prediction, is_right, seals
+from .course import Lab, LabError, MachineError
 from .device import CUDA, MODEL, is_model
+from .predictions import grade_predictions
 from .report import Part, Report, Submission, excerpt
 from .running import run_rows, traced
 from .sandbox import Limits
@@ -44,8 +42,8 @@ def grade(
     """LabError for what is not the submission's fault."""
     report = Report(lab, device, seed)
     report.parts = [Part(name, float(points)) for name, points in lab.points.items()]
-    open_questions = grade_predictions(lab, submission, report.part("predictions"))
-    report.has_all_answers = not open_questions
+    open_questions, slips = grade_predictions(lab, submission, report.part("predictions"))
+    report.has_all_answers = not open_questions and not slips
     correctness = report.part("correctness")
     if open_questions and predict_first:
         report.waits_for_predictions = True
@@ -194,77 +192,6 @@ def run_on_gpu(
     if program is None:
         return {}
     return grade_correctness(program, folder, device, seed, part, limits)
-
-
-def submitted_answers(lab: Lab, submission: Submission, part: Part) -> dict[str, Any]:
-    """None, as `part` is told, where the file is not there, or is none."""
-    try:
-        known = lab.folder / "reference" / "answers.toml"
-        text = policy.text_of(submission.answers, known, policy.MOST_ANSWERS_BYTES)
-        return tomllib.loads(text)
-    except policy.UnreadableError as error:
-        part.lines.append(f"{submission.answers.name}: {error}")
-    except RecursionError:
-        part.lines.append(f"{submission.answers.name}: nested too deep")
-    except ValueError as error:  # TOMLDecodeError is one
-        part.lines.append(f"{submission.answers.name}: {error}")
-    return {}
-
-
-def finite(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def answer_to(prediction: Prediction, value: object) -> tuple[float | str | None, str]:
-    """What was answered; where that is no answer, None and what it is not."""
-    if not prediction.choices:
-        return finite(value), "not a number"
-    word = value.strip().lower() if isinstance(value, str) else None
-    return word if word in prediction.choices else None, f"not one of {prediction.words}"
-
-
-def shortened(value: object) -> str:
-    try:
-        text = repr(value)
-    except (ValueError, RecursionError):
-        return "what it holds"
-    return text if len(text) <= 40 else text[:37] + "..."
-
-
-def grade_predictions(lab: Lab, submission: Submission, part: Part) -> list[str]:
-    """The questions that have no answer yet."""
-    given = submitted_answers(lab, submission, part)
-    sealed = seals(lab)
-    unanswered = []
-    right = 0
-    questions = [prediction.id for prediction in lab.predictions]
-    strange = []
-    for key in given.keys() - questions:
-        meant = difflib.get_close_matches(key, questions, 1)
-        instead = f"did you mean {meant[0]}?" if meant else f"there are {', '.join(questions)}"
-        strange.append(f"no question is called {key}: {instead}")
-    part.lines += excerpt(sorted(strange))
-    for prediction in lab.predictions:
-        value = given.get(prediction.id)
-        answer, not_this = answer_to(prediction, value)
-        if answer is None:
-            unanswered.append(prediction.id)
-            part.lines.append(f"open   {prediction.id}: {prediction.question}")
-            if value not in (None, "?"):
-                part.lines[-1] += f" ({shortened(value)} is {not_this})"
-        elif is_right(lab, prediction, answer, sealed[prediction.id]):
-            right += 1
-            part.lines.append(f"right  {prediction.id} = {value}")
-        else:
-            part.lines.append(f"wrong  {prediction.id} = {value}. Think of this: {prediction.hint}")
-    part.points = part.of * right / len(lab.predictions)
-    return unanswered
 
 
 def grade_correctness(

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from checker import build, counters, course, device, grade, show, timing
 from checker.course import LabError, neighbours, rounded
-from checker.grade import alike, fresh_seed, grade_predictions
+from checker.grade import alike, fresh_seed
+from checker.predictions import grade_predictions
 from checker.report import Part, Report, Submission
 from checker.running import Ran
 from checker.timing import grade_time, share_of_points
@@ -53,13 +54,13 @@ def test_answers_may_be_off_by_one_in_their_last_digit() -> None:
 
 def test_answers_that_no_question_asked_for_are_named(tmp_path: Path) -> None:
     answers = tmp_path / "answers.toml"
-    answers.write_text('chunked_sector = 32\nnonsense = 1\nbytes_an_element = "12"\n')
+    answers.write_text('chunked_sector = 32\nnonsense = 1\nbytes_an_element = "twelve"\n')
     part = Part("predictions", 20)
-    unanswered = grade_predictions(LABS[0], Submission(tmp_path, answers), part)
+    unanswered, _ = grade_predictions(LABS[0], Submission(tmp_path, answers), part)
     assert unanswered == [prediction.id for prediction in LABS[0].predictions]
     assert "no question is called chunked_sector: did you mean chunked_sectors?" in part.lines
     assert any(line.startswith("no question is called nonsense: there are ") for line in part.lines)
-    assert any(line.endswith("('12' is not a number)") for line in part.lines)
+    assert any(line.endswith("('twelve' is not a number)") for line in part.lines)
 
 
 def test_a_fault_is_told_once_for_all_shapes_that_have_it() -> None:

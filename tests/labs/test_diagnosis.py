@@ -11,7 +11,8 @@ import pytest
 from checker import course, notebook, show
 from checker.course import Lab, read_toml
 from checker.expected import traces_of_skeleton
-from checker.grade import grade, grade_predictions
+from checker.grade import grade
+from checker.predictions import grade_predictions
 from checker.report import Part, Report, Submission
 from checker.timeline import WALLS, seconds_by_wall
 from checker.timing import grade_time, no_marks_ratios, share_of_points
@@ -31,7 +32,8 @@ def predictions(tmp_path: Path, answers: dict[str, object]) -> tuple[list[str], 
     file = tmp_path / "answers.toml"
     file.write_text("".join(f"{name} = {value!r}\n" for name, value in answers.items()))
     part = Part("predictions", POINTS)
-    return grade_predictions(LAB, Submission(tmp_path, file), part), part
+    is_open, _ = grade_predictions(LAB, Submission(tmp_path, file), part)
+    return is_open, part
 
 
 def test_a_wall_is_one_of_a_few_words(tmp_path: Path) -> None:

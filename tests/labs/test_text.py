@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from checker import counters, grade, policy, show, source
+from checker import counters, grade, policy, predictions, show, source
 from checker.build import Program
 from checker.policy import MOST_SOURCE_BYTES
 from checker.report import Part, Report, Submission, excerpt
@@ -118,7 +118,7 @@ def test_a_report_on_many_costly_lines_has_an_end(tmp_path: Path, monkeypatch) -
 def predicted(folder: Path, answers: str) -> list[str]:
     (folder / "answers.toml").write_text(answers)
     part = Part("predictions", 20)
-    grade.grade_predictions(LABS[0], Submission(folder, folder / "answers.toml"), part)
+    predictions.grade_predictions(LABS[0], Submission(folder, folder / "answers.toml"), part)
     return part.lines
 
 
@@ -128,7 +128,7 @@ def test_no_name_that_a_student_chose_makes_lines_of_its_own(tmp_path: Path) -> 
     answers = tmp_path / "answers.toml"
     answers.write_text(f'"{forged}" = 1\n')
     report = Report(LABS[0], "model:h200-sxm", 7, [Part("predictions", 20)])
-    grade.grade_predictions(LABS[0], Submission(tmp_path, answers), report.parts[0])
+    predictions.grade_predictions(LABS[0], Submission(tmp_path, answers), report.parts[0])
     told = report.parts[0].told
     assert told[0].startswith(f"no question is called {forged}: ")
     assert all(f"    {line}" in show.as_text(report).split("\n") for line in told)
@@ -152,9 +152,61 @@ def test_answers_are_short(tmp_path: Path) -> None:
     assert "answers.toml: larger than 4 KiB" in predicted(tmp_path, ".".join("a" * 100_000) + "=1")
 
 
+RIGHT = (LABS[0].folder / "reference" / "answers.toml").read_text(encoding="utf-8")
+INTENSITY = "arithmetic_intensity = "
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("0,17", "0,17 (answers.toml:4): a decimal point, not a comma"),
+        ("0.17f  # about a sixth", "0.17f (answers.toml:4): not a number"),
+        ("1/6", "1/6 (answers.toml:4): not a number"),
+        ('"0,17"', "0,17: a decimal point, not a comma"),
+    ],
+)
+def test_a_slip_costs_one_answer_and_no_other(answer: str, said: str, tmp_path: Path) -> None:
+    """Nor the code: a class is graded when nobody can write it again."""
+    assert f"{INTENSITY}0.17\n" in RIGHT
+    answers = tmp_path / "answers.toml"
+    answers.write_text(RIGHT.replace(f"{INTENSITY}0.17", f"{INTENSITY}{answer}"))
+    solution = tmp_path / "solution.cuh"
+    solution.write_text("asm")
+    submission = Submission(solution, answers)
+    report = grade.grade(LABS[0], submission, tmp_path, device="model:h200-sxm", seed=7)
+    part = report.part("predictions")
+    assert part.points == pytest.approx(part.of * 4 / 5)
+    assert f"wrong  {INTENSITY}{said}" in part.lines
+    assert [line for line in part.lines if not line.startswith("right ")] == part.lines[3:4]
+    assert "inline assembly" in report.part("correctness").lines[0]
+    assert not report.has_all_answers  # what is corrected next is no second answer
+
+
+def test_what_can_be_read_of_answers_is_read(tmp_path: Path) -> None:
+    lines = predicted(tmp_path, RIGHT.replace("0.17", '"0.17"') + "these are mine\n")
+    assert lines[0] == "answers.toml:6: no line of the form question = answer"
+    assert all(line.startswith("right ") for line in lines[1:])
+    lines = predicted(tmp_path, RIGHT + f"{INTENSITY}7\n")
+    assert lines[0] == "answers.toml:6: arithmetic_intensity has an answer already, and that counts"
+    assert all(line.startswith("right ") for line in lines[1:])
+    wall = next(lab for lab in LABS if any(p.choices for p in lab.predictions))
+    text = (wall.folder / "reference" / "answers.toml").read_text(encoding="utf-8")
+    (tmp_path / "answers.toml").write_text(text.replace('"', ""))
+    part = Part("predictions", 20)
+    submission = Submission(tmp_path, tmp_path / "answers.toml")
+    assert predictions.grade_predictions(wall, submission, part) == ([], [])
+    assert part.points == 20
+
+
+@pytest.mark.parametrize("answer", ["", "?", '""', "?? # later"])
+def test_an_answer_that_is_not_there_yet_is_open(answer: str, tmp_path: Path) -> None:
+    lines = predicted(tmp_path, RIGHT.replace(f"{INTENSITY}0.17", f"{INTENSITY}{answer}"))
+    assert lines[3].startswith("open   arithmetic_intensity: ")
+
+
 def test_answers_that_are_not_there_are_named(tmp_path: Path) -> None:
     part = Part("predictions", 20)
-    grade.grade_predictions(LABS[0], Submission(tmp_path, tmp_path / "answers.toml"), part)
+    predictions.grade_predictions(LABS[0], Submission(tmp_path, tmp_path / "answers.toml"), part)
     assert part.lines[0] == "answers.toml: No such file or directory"
 
 
