@@ -48,8 +48,7 @@ def grade(
     if open_questions and predict_first:
         report.waits_for_predictions = True
         correctness.lines.append(
-            "not run: predict first. Every question in answers.toml needs an answer, right or "
-            "wrong (--no-predictions does without, and without their points)"
+            "not run: predict first. Every question in answers.toml needs an answer, right or wrong"
         )
         return report
     text, faults = policy.source_faults(lab, submission.solution)

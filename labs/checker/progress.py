@@ -84,6 +84,8 @@ def first_answers(report: Report, progress: Progress) -> str:
 def next_step(root: Path, report: Report, progress: Progress) -> str:
     """What to do now, in a line; empty if the report says it all."""
     lab = report.lab
+    if report.waits_for_predictions:
+        return "--no-predictions runs the code without them, and without their points"
     if report.points > _DONE:
         after = [one for one in all_labs(root) if one.number > lab.number]
         coming = f"next is lab {after[0].number}" if after else "this was the last lab"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 from pathlib import Path
 
 import pytest
-from checker import cli, course, progress
+from checker import cli, course, grade, progress, show
 from checker.build import compile_solution, prepare
 from checker.course import LabError
-from checker.report import Part, Report
+from checker.report import Part, Report, Submission
 
 from .command import cli as run
 from .conftest import BUILD, LABS, ROOT
@@ -63,6 +64,17 @@ def test_hints_are_offered_at_the_third_failure(check) -> None:
     assert offer in check(20, "fourth")
     assert offer not in check(100, "right")
     assert offer not in check(20, "and broken again")
+
+
+def test_only_who_can_pass_flags_hears_of_them(check, tmp_path: Path) -> None:
+    flag = "--no-predictions"
+    assert flag in check(0, "first", waits=True)
+    assert flag not in check(20, "first")
+    lab = REDUCTION
+    submission = Submission(lab.reference, lab.folder / "answers.toml")
+    report = grade.grade(lab, submission, tmp_path, device="model:h200-sxm", seed=7)
+    assert report.waits_for_predictions
+    assert flag not in json.dumps(show.as_gradescope(report))
 
 
 @pytest.mark.parametrize("kind", ["pipe", "endless", "folder"])
