@@ -23,6 +23,7 @@ from .handed_in import entries, misplaced, require_folder, submission_in, why_un
 from .outputs import require_output, written
 from .report import Report, Submission, one_line, plain
 from .running import require_taken
+from .timing import known_times
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -34,6 +35,7 @@ def seed_of(options: argparse.Namespace) -> int:
 def device_of(lab: Lab, options: argparse.Namespace) -> str:
     """Where to grade. LabError, also where the programs do not take what was asked for."""
     device = device_for(lab, options.build, options.device)
+    known_times(lab)  # an instructor hears of it before a class is graded, not in each row
     if options.device != "auto" or options.seed is not None:
         prepare(lab, options.build)
         judge = options.build / f"lab-{lab.number}-judge"

@@ -9,24 +9,23 @@ from typing import Any
 
 from .build import compile_solution, prepare
 from .course import Lab, LabError
+from .outputs import written
 from .running import run_rows, seconds_of, traced
 from .sandbox import Limits
 from .timeline import Operation, profile
-from .timing import FULL_MARKS_RATIO
+from .timing import FULL_MARKS_RATIO, Times
 
 BEGIN, END = "<!-- expected: begin -->", "<!-- expected: end -->"
 PROFILES_BEGIN, PROFILES_END = "<!-- profiles: begin -->", "<!-- profiles: end -->"
 
-Expected = dict[str, dict[str, dict[str, float]]]  # device -> row -> what is known of it
 
-
-def expected(lab: Lab, build: Path) -> Expected:
+def expected(lab: Lab, build: Path) -> Times:
     """The reference's seconds, and those of a skeleton that is right. Not by wall: handouts have
     this, and would have the diagnosis."""
     if not lab.reference.exists():
         raise LabError(f"{lab.reference}: no reference here; this is a handout")
     prepare(lab, build)
-    found: Expected = {
+    found: Times = {
         device: {name: {"seconds": _six_digits(seconds_of(row))} for name, row in rows.items()}
         for device, rows in _timed_rows(lab, build, lab.reference).items()
     }
@@ -81,7 +80,7 @@ def profiles(lab: Lab, build: Path) -> str:
     return "\n\n".join(blocks)
 
 
-def table(found: Expected) -> str:
+def table(found: Times) -> str:
     has_start = any("start_seconds" in row for rows in found.values() for row in rows.values())
     lines = [
         "| device | row | reference, modelled | full marks up to |"
@@ -98,7 +97,7 @@ def table(found: Expected) -> str:
     return "\n".join(lines)
 
 
-def page_with(lab: Lab, build: Path, page: str, found: Expected) -> str:
+def page_with(lab: Lab, build: Path, page: str, found: Times) -> str:
     """The lab's page with its tables and profiles between their marks."""
     page = _between(page, BEGIN, END, table(found))
     if lab.timeline is None:
@@ -118,7 +117,7 @@ def write(lab: Lab, build: Path) -> None:
     found = expected(lab, build)
     page = lab.folder / "README.md"
     changed = page_with(lab, build, page.read_text(encoding="utf-8"), found)
-    (lab.folder / "expected.json").write_text(
-        json.dumps(found, indent=2, sort_keys=True) + "\n", encoding="utf-8"
-    )
-    page.write_text(changed, encoding="utf-8")
+    with written(lab.folder / "expected.json") as file:
+        file.write(json.dumps(found, indent=2, sort_keys=True) + "\n")
+    with written(page) as file:
+        file.write(changed)

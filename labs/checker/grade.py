@@ -114,7 +114,7 @@ def grade_modelled_time(
     if uncounted:
         part.lines += ["no points: this time is not that of the work:", *uncounted]
         return
-    known, source = modelled_reference(lab, build, here, model, report.seed)
+    known, source = modelled_reference(lab, build, here, model, report.seed, report.rows)
     grade_time(report.rows, known, source, part, worst)
     if lab.timeline and known:
         faster = {name for name in worst if is_faster(report.rows[name], known[name], worst[name])}
