@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -64,3 +65,7 @@ def written(path: Path) -> Iterator[TextIO]:
         Path(name).replace(real)
     except OSError as error:
         raise LabError(f"{path}: {error.strerror}{kept}") from None
+    except (KeyboardInterrupt, SystemExit):  # by Ctrl-C, or as cli.stop() does
+        if kept:
+            print(f"scripts/lab: stopped{kept}", file=sys.stderr)
+        raise

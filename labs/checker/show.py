@@ -87,8 +87,14 @@ def as_gradescope_ungraded(why: str) -> dict[str, Any]:
 SUMMARY_COLUMNS = ("student", "lab", "total", *PARTS, "device", "seed", "run", "remark")
 
 
+def remark_of(part: Part) -> str:
+    """What a part lost points for, in one line: a heading with what stands below it."""
+    told = [line for line in part.told if not line.startswith("right ")] or part.told
+    return " ".join(told[:2]) if told[0].endswith(":") else told[0]
+
+
 def as_summary(student: str, report: Report) -> dict[str, Any]:
-    remark = next((p.told[0] for p in report.parts if p.lines and not p.is_full), "")
+    remark = next((remark_of(p) for p in report.parts if p.lines and not p.is_full), "")
     return {
         "student": cell(student),
         "lab": report.lab.folder.name,

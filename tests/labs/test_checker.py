@@ -117,6 +117,20 @@ def test_no_line_is_as_long_as_a_solution_likes() -> None:
     assert len(show.as_ungraded("anna", "01", long)["remark"]) < 500
 
 
+@pytest.mark.parametrize(
+    ("lines", "remark"),
+    [
+        (["does not compile:", "solution.cuh:1:2: error: a"], "does not compile: solution.cuh:1:2:"),
+        (["right  a = 1", "wrong  b = 2. Think of this: c"], "wrong  b = 2. Think of this: c"),
+        (["right at all 7 shapes"], "right at all 7 shapes"),
+        (["heading:"], "heading:"),
+    ],
+)
+def test_a_remark_says_what_cost_the_points(lines: list[str], remark: str) -> None:
+    report = Report(LABS[0], "model:h200-sxm", 1, [Part("correctness", 20, 0, lines)])
+    assert show.as_summary("anna", report)["remark"].startswith(remark)
+
+
 def test_gradescope_adds_up() -> None:
     report = Report(
         LABS[0], "model:h200-sxm", 1, [Part("predictions", 20, 20), Part("time", 80, 3)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -297,8 +298,9 @@ def test_a_class_that_is_killed_keeps_the_table_before_and_what_was_graded(
     assert [row["student"] for row in csv.DictReader(part.open())] == ["ada"]
 
 
+@pytest.mark.parametrize(("asks", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_class_that_is_asked_to_stop_leaves_nothing_but_the_part(
-    prepared: object, tmp_path: Path
+    asks: signal.Signals, code: int, prepared: object, tmp_path: Path
 ) -> None:
     folder, room = class_of(tmp_path, "ada"), tmp_path / "room"
     submit(folder / "zoe")
@@ -309,11 +311,12 @@ def test_a_class_that_is_asked_to_stop_leaves_nothing_but_the_part(
         assert child.stdout.readline().startswith("ada: ")
         while not list(room.glob("gpubench-lab-*")):
             time.sleep(0.02)
-        child.terminate()
+        child.send_signal(asks)
         errors = child.communicate(timeout=60)[1]
-    assert (child.returncode, errors) == (143, "")
+    assert child.returncode == code
     assert list(room.iterdir()) == []
-    assert len(list(tmp_path.glob("table.csv.part-*"))) == 1
+    (part,) = tmp_path.glob("table.csv.part-*")
+    assert errors == f"scripts/lab: stopped; what was written is in {part}\n"
 
 
 def test_a_finished_table_replaces_the_one_before(tmp_path: Path) -> None:
