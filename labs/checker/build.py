@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import math
+import re
 import shlex
 import subprocess
 from collections.abc import Callable
@@ -228,9 +229,22 @@ def compile_solution(
     return Program(program, new, warnings, judge, is_guarded)
 
 
+# What unit.cu hands over and a solution lacks, in the words of g++, clang and nvcc.
+UNDEFINED = re.compile(
+    r"unit\.cu\S* error: (?:['‘]::(\w+)['’] has not been declared"
+    r"|no member named '(\w+)' in the global namespace"
+    r'|the global scope has no "(\w+)").*'
+)
+UNCLOSED = re.compile(r" note: to match this ['‘]\{['’]")
+
+
 def plain_messages(text: str, solution: Path) -> list[str]:
-    """The compiler's about the solution, by its short name, and all errors, which come first."""
+    """The compiler's about the solution, by its short name, and all errors, which come first: those
+    of the solution before what they lead to elsewhere."""
+    text = UNDEFINED.sub(rf"{solution.name}: error: does not define \1\2\3", text)
+    text = UNCLOSED.sub(" error: no '}' closes this '{'", text)
     lines = text.strip().replace(str(solution), solution.name).splitlines()
     errors = [line for line in lines if " error: " in line]
+    errors.sort(key=lambda line: not line.startswith(solution.name))
     own = [line for line in lines if line.startswith(solution.name) and line not in errors]
     return excerpt(errors + own or lines)

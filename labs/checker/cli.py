@@ -26,6 +26,7 @@ from .running import require_taken
 from .timing import known_times
 
 ROOT = Path(__file__).resolve().parents[2]
+MOST_SEED = 2**64 - 1  # which the programs keep it in
 
 
 def seed_of(options: argparse.Namespace) -> int:
@@ -35,6 +36,8 @@ def seed_of(options: argparse.Namespace) -> int:
 def device_of(lab: Lab, options: argparse.Namespace) -> str:
     """Where to grade. LabError, also where the programs do not take what was asked for."""
     device = device_for(lab, options.build, options.device)
+    if (options.seed or 0) > MOST_SEED:
+        raise LabError(f"--seed={options.seed}: must be at most {MOST_SEED}")
     known_times(lab)  # an instructor hears of it before a class is graded, not in each row
     if options.device != "auto" or options.seed is not None:
         prepare(lab, options.build)

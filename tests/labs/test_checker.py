@@ -120,7 +120,10 @@ def test_no_line_is_as_long_as_a_solution_likes() -> None:
 @pytest.mark.parametrize(
     ("lines", "remark"),
     [
-        (["does not compile:", "solution.cuh:1:2: error: a"], "does not compile: solution.cuh:1:2:"),
+        (
+            ["does not compile:", "solution.cuh:1:2: error: a"],
+            "does not compile: solution",
+        ),
         (["right  a = 1", "wrong  b = 2. Think of this: c"], "wrong  b = 2. Think of this: c"),
         (["right at all 7 shapes"], "right at all 7 shapes"),
         (["heading:"], "heading:"),
@@ -244,6 +247,20 @@ def test_nvcc_compiles_the_students_file_and_links_it(tmp_path: Path) -> None:
     assert "nvcc" in " ".join(unit[:2])
     assert unit[unit.index("-o") + 1] in link
     assert link[link.index("-o") + 1] == f"lab-{lab.number}-cuda"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "unit.cu:6:40: error: '::axpy' has not been declared; did you mean 'lab::axpy'?",
+        "unit.cu:6:40: error: ‘::axpy’ has not been declared; did you mean ‘lab::axpy’?",
+        "unit.cu:6:40: error: no member named 'axpy' in the global namespace",
+        'unit.cu(6): error: the global scope has no "axpy"',
+    ],
+)
+def test_a_kernel_that_is_not_there_is_missed_in_the_solution(line: str) -> None:
+    said = build.plain_messages(f"{line}\n", Path("/x/solution.cuh"))
+    assert said == ["solution.cuh: error: does not define axpy"]
 
 
 def test_two_checkers_do_not_build_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

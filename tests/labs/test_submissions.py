@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -163,6 +164,26 @@ def test_a_kernel_of_another_type_is_an_error_that_is_shown(
     said = graded(LABS[0], solution).part("correctness").lines
     assert said[0] == "does not compile:"
     assert "invalid conversion" in said[1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("void axpy(", "void axpi(", r"solution\.cuh: error: does not define axpy"),
+        (
+            "const unsigned first",
+            "{ const unsigned first",
+            r"\S+:\d+: error: no '}' closes this '{'",
+        ),
+    ],
+)
+def test_what_a_solution_lacks_is_not_told_of_the_checkers_files(
+    old: str, new: str, said: str, prepared: list[Lab], tmp_path: Path
+) -> None:
+    solution = tmp_path / "solution.cuh"
+    solution.write_text(edited(LABS[0].reference.read_text(), {"edits": [[old, new]]}, "lacks"))
+    lines = graded(LABS[0], solution).part("correctness").lines
+    assert re.fullmatch(said, lines[1]), lines
 
 
 @pytest.mark.parametrize("edits", [[["a", "b"]], [["none", "b"]]])
