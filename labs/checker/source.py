@@ -18,13 +18,10 @@ INCLUDES = {
     "cuda_pipeline_primitives.h",
     "dynamic_shared.hpp",
     "warp_mma.hpp",
-    "math.h",
-    "cmath",
-    "cfloat",
-    "climits",
-    "cstdint",
-    "cstddef",
-    "limits",
+    "math_constants.h",
+    *("cmath", "cfloat", "climits", "cstdint", "cstddef", "cassert"),
+    *("math.h", "float.h", "limits.h", "stdint.h", "stddef.h", "assert.h"),
+    *("limits", "type_traits"),
 }
 WORDS = {
     "asm": "inline assembly",
@@ -48,7 +45,8 @@ RESERVED = re.compile(r"_[A-Z_].*|.*__.*|gpubench_.*", re.S)
 CUDAS = re.compile(
     r"__(global|device|host|shared|restrict|launch_bounds|forceinline|noinline|align"
     r"|grid_constant)__|__restrict"
-    r"|__(syncthreads|syncwarp|threadfence|popc|clz|ffs|ldg|half|half2|nv_\w+|float_to_tf32)"
+    r"|__(syncthreads|syncwarp|threadfence|half|half2|nv_\w+|float_to_tf32)"
+    r"|__(popc|clz|ffs|brev)(ll)?|__u?mul(24|hi)|__ld(g|ca|cg|cs|lu|cv)|__st(wb|cg|cs|wt)"
     r"|__(shfl|shfl_up|shfl_down|shfl_xor|ballot|any|all)_sync"
     r"|__(cos|exp10|exp|log10|log2|log|sin|tan|pow|fdivide)f|__f(rcp|sqrt|div|maf|ma)_rn"
     r"|__pipeline_(memcpy_async|commit|wait_prior)"

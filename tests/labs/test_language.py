@@ -87,7 +87,7 @@ def of_libm() -> list[str]:
 def of_cuda(*headers: str) -> list[str]:
     """The functions that these headers of the model's have, as far as solutions may name them."""
     text = "\n".join((INCLUDE / header).read_text() for header in headers)
-    names = set(re.findall(r"\b__\w+(?=[(,])", text))
+    names = set(re.findall(r"\b__\w+(?=[(,)])", text))
     called = {name for name in names if source.CUDAS.fullmatch(name)}
     return sorted(called - {"__launch_bounds__", "__align__", "__syncthreads", "__half2"})
 
@@ -104,7 +104,7 @@ def uses(names: list[str], types: tuple[str, ...]) -> str:
     ("names", "types", "least"),
     [
         (of_libm(), ("float", "double", "int"), 90),
-        (of_cuda("device_language.h"), ("float", "int", "unsigned"), 15),
+        (of_cuda("device_language.h"), ("float", "int", "unsigned"), 25),
         (of_cuda("special_functions.h"), ("float",), 10),
         (of_cuda("float16.h"), ("__half", "__half2"), 40),
         (of_cuda("float16.h"), BF16, 40),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
+from checker import policy, source
+from checker.build import compile_solution
 from checker.course import Lab, read_toml, rounded
 from checker.expected import BEGIN, END, expected, page_with, table
 from checker.grade import grade
@@ -184,6 +186,30 @@ def test_what_a_solution_lacks_is_not_told_of_the_checkers_files(
     solution.write_text(edited(LABS[0].reference.read_text(), {"edits": [[old, new]]}, "lacks"))
     lines = graded(LABS[0], solution).part("correctness").lines
     assert re.fullmatch(said, lines[1]), lines
+
+
+def test_hints_to_the_caches_cost_and_gain_nothing(
+    prepared: list[Lab], reference, tmp_path: Path
+) -> None:
+    lab = LABS[0]
+    stored = "out[i] = fmaf(a, x[i], y[i]);"
+    hinted = "__stcs(out + i, fmaf(a, __ldcs(x + i), __ldcg(y + i)));"
+    solution = tmp_path / "solution.cuh"
+    solution.write_text(edited(lab.reference.read_text(), {"edits": [[stored, hinted]]}, "hinted"))
+    report = graded(lab, solution)
+    assert report.points == pytest.approx(100), [part.lines for part in report.parts]
+    assert report.rows == reference(lab.folder).rows
+
+
+@pytest.mark.parametrize("header", sorted(source.INCLUDES))
+def test_every_header_that_is_allowed_compiles(
+    header: str, prepared: list[Lab], tmp_path: Path
+) -> None:
+    solution = tmp_path / "solution.cuh"
+    solution.write_text(f"#include <{header}>\n{LABS[0].reference.read_text()}")
+    (tmp_path / "into").mkdir()
+    look = partial(policy.look_at, LABS[0])
+    compile_solution(LABS[0], BUILD, solution, tmp_path / "into", look=look)
 
 
 @pytest.mark.parametrize("edits", [[["a", "b"]], [["none", "b"]]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from checker.build import Program
 from checker.policy import MOST_SOURCE_BYTES
 from checker.report import Part, Report, Submission, excerpt
 
-from .conftest import LABS
+from .conftest import LABS, ROOT
 
 
 @pytest.mark.parametrize(
@@ -70,12 +71,23 @@ def test_a_comment_has_no_digraphs() -> None:
             "__constant__ float of[4];",
             "__constant__: not among the names of CUDA that the labs know",
         ),
-        ("int i = __popcll(3);", "__popcll: not among the names of CUDA that the labs know"),
+        ("int i = __activemask();", "__activemask: not among the names of CUDA that the labs know"),
     ],
 )
 def test_what_of_cuda_the_labs_lack_is_called_that(text: str, said: str) -> None:
     (fault,) = source.faults_of(f"{text}\n", "solution.cuh")
     assert said in fault
+
+
+def test_the_page_names_the_headers_and_names_that_are_known() -> None:
+    page = (ROOT / "labs" / "README.md").read_text()
+    rules = page.split("A solution must follow these rules:")[1].split("\nCompiler warnings")[0]
+    named = set(re.findall(r"`([\w.]+)(?:\(\))?`", rules))
+    of_c = [name for name in source.INCLUDES if name.startswith("c") and "." not in name]
+    assert source.INCLUDES - {f"{name[1:]}.h" for name in of_c} <= named
+    names = {name for name in named if name.startswith("__")}
+    unknown = {name for name in names if not source.CUDAS.fullmatch(name)}
+    assert unknown == {"__constant__", "__activemask"}
 
 
 def test_an_attribute_ends_where_it_is_read() -> None:

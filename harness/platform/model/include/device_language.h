@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "harness/platform/model/include/special_functions.h"
 
@@ -185,12 +186,59 @@ __forceinline__ double min(double a, float b) { return fmin(a, b); }
 __forceinline__ double max(double a, float b) { return fmax(a, b); }
 
 inline int __popc(unsigned int x) { return __builtin_popcount(x); }
+inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz(static_cast<unsigned>(x)); }
-inline int __ffs(int x) { return __builtin_ffs(x); }
-template <class T>
-__forceinline__ T __ldg(const T* address) {
-  return *address;
+inline int __clzll(long long x) {
+  return x == 0 ? 64 : __builtin_clzll(static_cast<unsigned long long>(x));
 }
+inline int __ffs(int x) { return __builtin_ffs(x); }
+inline int __ffsll(long long x) { return __builtin_ffsll(x); }
+inline unsigned int __brev(unsigned int x) {
+  x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
+  x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;
+  x = (x >> 4 & 0x0f0f0f0fu) | (x & 0x0f0f0f0fu) << 4;
+  return __builtin_bswap32(x);
+}
+inline unsigned long long __brevll(unsigned long long x) {
+  return static_cast<unsigned long long>(__brev(static_cast<unsigned>(x))) << 32 |
+         __brev(static_cast<unsigned>(x >> 32));
+}
+inline unsigned int __umul24(unsigned int x, unsigned int y) {
+  return (x & 0xffffffu) * (y & 0xffffffu);
+}
+inline int __mul24(int x, int y) {
+  const int low_x = static_cast<int>(static_cast<unsigned>(x) << 8) >> 8;
+  const int low_y = static_cast<int>(static_cast<unsigned>(y) << 8) >> 8;
+  return static_cast<int>(static_cast<unsigned>(low_x) * static_cast<unsigned>(low_y));
+}
+inline int __mulhi(int x, int y) { return static_cast<int>(static_cast<long long>(x) * y >> 32); }
+inline unsigned int __umulhi(unsigned int x, unsigned int y) {
+  return static_cast<unsigned>(static_cast<unsigned long long>(x) * y >> 32);
+}
+
+// Loads and stores with a hint to the caches, which the model does not follow.
+#define GPUBENCH_LOAD(name)                  \
+  template <class T>                         \
+  __forceinline__ T name(const T* address) { \
+    return *address;                         \
+  }
+#define GPUBENCH_STORE(name)                                             \
+  template <class T>                                                     \
+  __forceinline__ void name(T* address, std::type_identity_t<T> value) { \
+    *address = value;                                                    \
+  }
+GPUBENCH_LOAD(__ldg)
+GPUBENCH_LOAD(__ldca)
+GPUBENCH_LOAD(__ldcg)
+GPUBENCH_LOAD(__ldcs)
+GPUBENCH_LOAD(__ldlu)
+GPUBENCH_LOAD(__ldcv)
+GPUBENCH_STORE(__stwb)
+GPUBENCH_STORE(__stcg)
+GPUBENCH_STORE(__stcs)
+GPUBENCH_STORE(__stwt)
+#undef GPUBENCH_LOAD
+#undef GPUBENCH_STORE
 inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 inline double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
 // Counted, as the operators are not. (emulator/kernel_calls.cpp)
