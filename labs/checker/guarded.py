@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from .budget import Budget
 from .constants import ALIAS, data_after_labels
 from .frames import ENTER, LEAVE, clear, taken
+from .indirect import HANDLES, OF_THE_COMPILER, direct_calls
 from .instructions import (
     OF_OPERATORS,
     Memory,
@@ -27,8 +28,6 @@ from .instructions import (
     whole_register,
 )
 
-HANDLES = "_ZN3lab"  # how the names begin that the checker looks for: unit.cu's
-OF_THE_COMPILER = "_sub_I_00099_0"  # calls __tsan_init(), which does nothing
 MOST_FRAME_BYTES = 64 << 10
 # The functions that write where their caller says, by the linker's names.
 RENAMED = {
@@ -390,5 +389,6 @@ def guarded(
 
     `only_fma`: it may compute with floating-point numbers by calls alone, which the model counts.
     """
+    text = direct_calls(text)
     rewriter = Rewriter(survey(text), only_fma=only_fma, budget=budget or Budget())
     return rewriter.rewrite(text), rewriter.numbers

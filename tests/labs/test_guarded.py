@@ -9,6 +9,7 @@ import pytest
 from checker.budget import Budget, Functions
 from checker.frames import PATTERN
 from checker.guarded import UnguardedError, guarded
+from checker.indirect import direct_calls
 from checker.instructions import access_of, no_flags_live, operands_of, whole_register
 
 
@@ -270,3 +271,26 @@ def test_who_stores_is_known() -> None:
     assert store is not None
     assert load is not None
     assert (store.bytes, store.stores, load.bytes, load.stores) == (4, True, 4, False)
+
+
+HANDED_OVER = "\t.section\t.rodata\n_ZN3lab4axpyE:\n\t.quad\tf\n"
+
+
+def test_a_call_through_an_address_calls_what_the_unit_knows() -> None:
+    table = "\t.section\t.rodata\nof:\n\t.quad\tg\n"
+    text = guarded(
+        function("call\t*8(%rbx)", "leaq\th(%rip), %rdi") + other("g") + other("h") + table
+    )[0]
+    assert re.findall(r"call\t(g|h|\*.*)\n", text) == ["h", "g"]
+    assert text.count("call\tgpubench_guard\n") == 1  # of the load of the address
+    assert "ud2" in text  # whatever else it is
+
+
+def test_an_address_that_the_checker_launches_is_not_called() -> None:
+    with pytest.raises(UnguardedError, match="that only the run knows"):
+        guarded(function("call\t*%rax") + HANDED_OVER)
+
+
+def test_a_function_that_is_called_by_its_address_counts_with_its_caller() -> None:
+    text = direct_calls(function("leaq\tf(%rip), %rax", "call\t*%rax"))
+    assert Functions(text.splitlines()).calling_itself() == "f"
