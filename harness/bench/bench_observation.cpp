@@ -1,10 +1,12 @@
 // What the run that checks a row's results tells of it.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "harness/bench/bench.hpp"
 #include "harness/bench/row_end.hpp"
@@ -49,6 +51,34 @@ bool may_miss_tlb(double scattered_bytes, const Platform& platform) {
          std::max(device.find("l2_bytes").value_or(0), device.find("tlb_reach_bytes").value_or(0));
 }
 
+// All that these launches did to a space, by any access: its "requests", its "bytes", ...
+double total(const std::vector<Launched>& launches, const std::string& space, const char* unit) {
+  double sum = 0;
+  for (const Launched& launched : launches) {
+    for (const char* kind : {"_load_", "_store_", "_atomic_"}) {
+      const auto found = launched.figures.find(space + kind + unit);
+      if (found == launched.figures.end()) continue;
+      sum += found->second * static_cast<double>(launched.times);
+    }
+  }
+  return sum;
+}
+
+// What the row's kernels cost as a multiple of what its useful bytes would, if full warps asked for
+// each once, a word per lane. Waste does not hide there by turns: a lane that asks alone makes a
+// request, and reads a sector or takes a wavefront, for its own few bytes.
+void count_costs(const std::vector<Launched>& launches, double useful_bytes,
+                 std::map<std::string, double>& counters) {
+  constexpr double of_a_warp = 32 * sizeof(float), of_a_sector = 32;
+  const double warps = useful_bytes / of_a_warp;
+  const double wavefronts = total(launches, "shared", "wavefronts");
+  counters["global_requests"] = total(launches, "global", "requests") / warps;
+  counters["global_sectors"] = total(launches, "global", "sectors") * of_a_sector / useful_bytes;
+  counters["shared_wavefronts"] = wavefronts / warps;
+  counters["idle_wavefronts"] =
+      (wavefronts - total(launches, "shared", "bytes") / of_a_warp) / warps;
+}
+
 }  // namespace
 
 void Bench::run_checks(bool only_written) const {
@@ -88,6 +118,9 @@ void Bench::take_counters(const Observation& observation) {
     known("shared_excess", observation.shared_excess);
     known("loaded_words", observation.loaded_words);
     known("atomic_bytes", observation.atomic_bytes);
+    if (work_.useful_bytes > 0) {
+      count_costs(platform_.launches(), work_.useful_bytes, row_.counters);
+    }
     if (work_.flops > 0 && observation.fma_flops) {
       row_.counters["fma_share"] = *observation.fma_flops / work_.flops;
     }

@@ -87,6 +87,13 @@ OF_ALL_WARPS = {
     "shared_excess": ("shared_excess", "wavefronts"),
     "loads_a_lane": ("loaded_words", "words"),
 }
+# What hides from all of these: to a lane that asks alone, little is all that it has to ask for.
+OF_THE_WORK = {
+    "global_requests": "requests to global memory per 32 words of the work",
+    "global_sectors": "sectors of global memory per 8 words of the work",
+    "shared_wavefronts": "wavefronts of shared memory per 32 words of the work",
+    "idle_wavefronts": "wavefronts of shared memory for idle lanes, per 32 words of the work",
+}
 SLACK = 1.02  # the last block, and the last warp of a block, may have less to do
 
 
@@ -99,4 +106,11 @@ def excessive(lab: Lab, name: str, row: dict[str, Any]) -> list[str]:
             continue
         what = "words that a thread loads" if unit == "words" else f"{unit}, over the fewest,"
         faults.append(f"{name}: the {what} are {found:.3g} in all warps; {most:g} is the limit")
+    for limit, what in OF_THE_WORK.items():
+        most, found = lab.limits.get(limit, math.inf), row.get(limit, 0.0)
+        if found > most * SLACK:
+            faults.append(
+                f"{name}: {found:.3g} {what}, in all warps; {most:g} is the limit: lanes take "
+                "turns, or are idle, or ask again"
+            )
     return faults

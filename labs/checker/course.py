@@ -14,7 +14,10 @@ from .requirement import Requirement, known, read_requirement, value_of
 from .timeline import Kinds
 
 DIFFICULTIES = ("easy", "medium", "hard")
-LIMITS = {"global_excess", "shared_excess", "loads_a_lane", "frame_bytes"}
+LIMITS = {
+    *("global_excess", "shared_excess", "loads_a_lane", "frame_bytes"),
+    *("global_requests", "global_sectors", "shared_wavefronts", "idle_wavefronts"),
+}
 KEYS = {
     *("title", "question", "concept", "kernels", "minutes", "difficulty", "points", "limits"),
     *("shared_bytes", "require", "timeline", "predict", "only_fma", "host_code", "devices", "gpus"),

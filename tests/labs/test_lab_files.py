@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from checker import cli, course, expected, grade, timing
+from checker import cli, counters, course, expected, grade, timing
 from checker.course import LabError
 
 from .conftest import BUILD, LABS
@@ -148,3 +148,12 @@ def test_times_are_written_whole_or_not_at_all(
     expected.write(lab, BUILD)
     assert '"seconds": 2' in (lab.folder / "expected.json").read_text()
     assert "2e+06 µs" in (lab.folder / "README.md").read_text()
+
+
+@pytest.mark.parametrize("key", sorted(counters.OF_THE_WORK))
+def test_what_all_warps_cost_more_than_full_ones_is_said_in_a_line(key: str) -> None:
+    (lab,) = [lab for lab in LABS if lab.number == "05"]
+    assert counters.excessive(lab, "lab/timed", {key: lab.limits[key]}) == []
+    (fault,) = counters.excessive(lab, "lab/timed", {key: 8 * lab.limits[key]})
+    assert fault.startswith(f"lab/timed: {8 * lab.limits[key]:g} {counters.OF_THE_WORK[key]}, ")
+    assert fault.endswith(" is the limit: lanes take turns, or are idle, or ask again")
