@@ -1,8 +1,8 @@
 """What a solution may consist of: device code, and nothing that could reach for the checker.
 
-Three looks, since each sees what the others cannot: at the text (source.py), at the assembly that
-the compiler makes of it (guarded.py), and here at the object, which may call nothing but what is on
-a list.
+Three looks, since each sees what the others cannot: at the text (source.py, qualifiers.py), at the
+assembly that the compiler makes of it (guarded.py), and here at the object, which may call nothing
+but what is on a list.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 import stat
 from pathlib import Path
 
-from . import source
+from . import qualifiers, source
 from .course import Lab
 from .tools import output_of
 
@@ -91,7 +91,10 @@ def source_faults(lab: Lab, solution: Path) -> tuple[str, list[str]]:
         text = text_of(solution, lab.reference)
     except UnreadableError as error:
         return "", [f"{solution.name}: {error}"]
-    return text, source.faults_of(text, solution.name)
+    faults = source.faults_of(text, solution.name)
+    if not faults and not lab.host_code:
+        faults = qualifiers.faults_of(text, solution.name, lab.kernels)
+    return text, faults
 
 
 def look_at(lab: Lab, unit: Path) -> None:

@@ -111,6 +111,13 @@ def _by_line(text: str) -> Iterator[tuple[int, list[Token]]]:
     yield number, line
 
 
+def numbered_tokens(text: str) -> Iterator[tuple[int, str]]:
+    """The tokens but for those of directives, with their lines."""
+    for number, tokens in _by_line(text):
+        if tokens and tokens[0][1] != "#":
+            yield from ((number, token) for _, token in tokens)
+
+
 def _of_tokens(tokens: list[Token]) -> Iterator[str]:
     if tokens and tokens[0][1] == "#":
         yield from _of_directive(tokens)

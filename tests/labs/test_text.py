@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from checker import counters, grade, policy, predictions, show, source
+from checker import counters, grade, policy, predictions, qualifiers, show, source
 from checker.build import Program
 from checker.policy import MOST_SOURCE_BYTES
 from checker.report import Part, Report, Submission, excerpt
@@ -231,3 +231,43 @@ def test_a_mark_at_the_beginning_is_no_part_of_a_text(tmp_path: Path) -> None:
     solution.write_text("\ufeff" + lab.reference.read_text(), encoding="utf-8")
     text, faults = policy.source_faults(lab, solution)
     assert (text, faults) == (lab.reference.read_text(), [])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("float f(float x) { return x; }", "f() has neither"),
+        ("template <class T, int N = 4> T f(T x) { return x; }", "f() has neither"),
+        ("auto f(float x) -> float { return x; }", "f() has neither"),
+        ("struct S { float operator()(float x) const { return x; } };", "operator() has neither"),
+        ("namespace a { struct S b(S c) noexcept { return c; } }", "b() has neither"),
+        ("__host__ float f() { return 1; }", "f() has neither"),
+        ("__device__ void axpy(float a) {}", "axpy() needs __global__"),
+    ],
+)
+def test_code_of_the_host_is_named(text: str, said: str) -> None:
+    (fault,) = qualifiers.faults_of(f"// One.\n{text}\n", "solution.cuh", ["axpy"])
+    assert fault.startswith(f"solution.cuh:2: {said}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "struct S { float a; __device__ S(float x) : a{x} {} };",
+        "__device__ auto f(float x) -> float { auto g = [](float y) { return y; }; return g(x); }",
+        "constexpr float f(float x) { return x; }",
+        "__device__ float f(float);\nfloat f(float x) { return x; }",
+        "enum class K { a, b };\n__device__ float f(K k = {}) { return 1; }",
+        "struct __align__(16) V { float x[4]; };\nconst float t[2] = {1, 2};",
+        "template <bool B = (1 > 0)> __global__ void __launch_bounds__(256) axpy() {}",
+    ],
+)
+def test_device_code_is_taken(text: str) -> None:
+    assert qualifiers.faults_of(text, "solution.cuh", ["axpy"]) == []
+
+
+@pytest.mark.parametrize("text", ["a{}", "({", "struct a(){}", "template<", "f(){"])
+def test_declarations_are_read_in_a_moment(text: str) -> None:
+    began = time.process_time()
+    qualifiers.faults_of(text * (MOST_SOURCE_BYTES // len(text)), "solution.cuh", [])
+    assert time.process_time() - began < 10
