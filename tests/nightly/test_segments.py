@@ -61,6 +61,17 @@ def test_a_decision_in_the_new_segment_closes_it(slower: Store) -> None:
     assert standing.reference == pytest.approx(1.14e-4, rel=1e-3)
 
 
+def test_a_way_back_to_the_earlier_driver_does_not_hide_it(store: Store) -> None:
+    nights(store, 14, 1.0e-4)
+    nights(store, 14, 1.0e-4, **NEW)
+    nights(store, 4, 1.2e-4, **NEW)
+    assert judged(store).exit_code == 1
+    for _ in range(3):
+        nights(store, 1, 1.2e-4)
+        (standing,) = judged(store).regressions
+        assert standing.level == pytest.approx(1.2e-4, rel=1e-3)
+
+
 @pytest.fixture
 def slower_together(store: Store) -> Store:
     put(store, 14)

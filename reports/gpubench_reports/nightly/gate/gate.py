@@ -251,6 +251,12 @@ class Gate:
             notes.append("the two have no row in common that could be judged")
         # Rows of unequal counts (a throttled process) are cut to the shortest.
         length = min((len(s[name]) for s in sound for name in names), default=0)
+        if length < max((len(s[name]) for s in sound for name in names), default=0):
+            short = next(name for name in names if min(len(s[name]) for s in sound) == length)
+            notes.append(
+                f"{short} has sound times of {length} processes only, so all rows are judged "
+                "by as many"
+            )
         times = [np.array([s[name][:length] for name in names]) for s in sound]
         times = [t.reshape(len(names), length) for t in times]
         comparison = statistics(times[0], times[1], self.settings, self.seed)

@@ -143,8 +143,12 @@ class MachineHistory:
         """Where the series' level is by now [s]: an event knows only where it began."""
         if key[2] == SUITE_WIDE:
             return self.standing_now(key, decisions, settings).level
-        environment = self.points[key][-1].environment
-        nights = self.level(key, environment, decisions)[-settings.min_nights :]
+        points = self.points[key]
+        environment = points[-1].environment
+        # Those of an earlier time in the same environment say nothing of now.
+        back = max((p.night for p in points if p.environment != environment), default=-1)
+        level = [p for p in self.level(key, environment, decisions) if p.night > back]
+        nights = level[-settings.min_nights :]
         return float(np.median([point.seconds for point in nights]))
 
     def standing(
@@ -157,7 +161,9 @@ class MachineHistory:
                 continue
             standing.event, standing.level = event, event["after"]
             standing.reference = event["reference"]
-            standing.level_start, standing.acknowledged = event["first_night"], None
+            standing.level_start = event["first_night"]
+            if event["slower"] or event["kind"] == RETURN:  # part of the way back is no news
+                standing.acknowledged = None
             for decision in decisions:
                 if not covers(decision, self.machine, key) or decision["night"] < event["night"]:
                     continue

@@ -9,6 +9,8 @@ from gpubench_reports.nightly.store.index import Index
 from gpubench_reports.nightly.store.process_file import is_failure
 from gpubench_reports.nightly.store.store import Night
 
+VANISHED = "vanished"
+
 
 def missing_series(
     index: Index,
@@ -37,14 +39,15 @@ def missing_series(
         seen = [point.night for point in points if point.night < night.number]
         if key in tonight or key[:2] not in kinds or not seen:
             continue
-        if is_retired(night.machine, key, seen[-1], decisions):
+        why = problems.get(key, VANISHED)
+        if is_retired(night.machine, key, seen[-1], why, decisions):
             continue
         entry = {
             "device": key[0],
             "mode": key[1],
             "benchmark": key[2],
             "last_night": seen[-1],
-            "why": problems.get(key, "vanished"),
+            "why": why,
         }
         alike = difflib.get_close_matches(key[2], new, 1, 0.7) if key not in problems else []
         found.append(entry | ({"perhaps_now": alike[0]} if alike else {}))
@@ -58,10 +61,10 @@ def missing_series(
 
 
 def is_retired(
-    machine: str, key: Key, last_night: int, decisions: Sequence[dict[str, Any]]
+    machine: str, key: Key, last_night: int, why: str, decisions: Sequence[dict[str, Any]]
 ) -> bool:
-    """Whether somebody knows that the series ends with that night."""
-    return any(
+    """Whether somebody knows that the series ends with that night. One that fails has not ended."""
+    return not is_failure(why) and any(
         decision["action"] == "retire"
         and covers(decision, machine, key)
         and decision["night"] >= last_night

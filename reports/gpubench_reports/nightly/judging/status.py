@@ -19,6 +19,7 @@ from gpubench_reports.nightly.judging.missing import is_retired, missing_line
 from gpubench_reports.nightly.rule.regression import IMPROVEMENT, REGRESSION
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.process_file import is_failure
 from gpubench_reports.nightly.store.store import Store, now
 
 ALL_MACHINES = "*"  # no machine can be called that
@@ -35,6 +36,7 @@ class MachineStatus:
     acknowledged: list[Standing] = field(default_factory=list)
     improvements: list[Standing] = field(default_factory=list)
     verdict: dict[str, Any] = field(default_factory=dict)
+    last_judged: int = 0  # what people decide is about what that night and those before it say
     unjudged: list[str] = field(default_factory=list)  # why the latest night could not be judged
     machine_first: list[str] = field(default_factory=list)  # why to look at the machine first
     blind: list[dict[str, Any]] = field(default_factory=list)  # series whose small changes hide
@@ -80,10 +82,14 @@ def status(store: Store, index: Index, settings: Settings) -> list[MachineStatus
                     machine,
                     (entry["device"], entry["mode"], entry["benchmark"]),
                     entry.get("last_night", number),
+                    entry["why"],
                     decisions,
                 )
             ]
-        one = MachineStatus(machine, number, date, verdict=verdict)
+        judged = index.rows(
+            "select max(number) from night where machine = ? and verdict is not null", (machine,)
+        )
+        one = MachineStatus(machine, number, date, verdict=verdict, last_judged=judged[0][0] or 0)
         if state != "ok":
             one.unjudged.append(f"night {number} is {state}: {note}")
         elif not verdict:
@@ -144,6 +150,7 @@ def decide(
         missing = [
             [entry["device"], entry["mode"], entry["benchmark"]]
             for entry in one.verdict.get("missing", [])
+            if not is_failure(entry["why"])
         ]
         for what, series in ((action, keys), ("retire", missing if action == "accept" else [])):
             matching = [key for key in series if fnmatch.fnmatchcase(key[2], pattern)]
@@ -154,7 +161,7 @@ def decide(
             decision = {
                 "action": what,
                 "machine": one.machine,
-                "night": one.night,
+                "night": one.last_judged,
                 "series": matching,
                 "reason": reason,
             }
