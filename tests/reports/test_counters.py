@@ -151,6 +151,15 @@ def test_launches_of_one_side_only_are_named(compared):
     ]
 
 
+def test_rows_that_the_profile_lacks_are_named(write):
+    rows = [make_row(name, launches=[launch()]) for name in (ROW, "a/b/n:1", "a/b/n:2")]
+    profile = counters.read_profile(
+        write(ncu_csv([(ROW, SIGNATURE, metrics_of(FIGURES))]), "p.csv")
+    )
+    found = counters.compare(read(write(make_document(rows))), profile)
+    assert (found.rows, found.unprofiled) == (1, ["a/b/n:1", "a/b/n:2"])
+
+
 def test_a_profile_of_other_rows_is_an_error(compared):
     with pytest.raises(ReportError, match="no launch in common"):
         compared([launch()], [("", SIGNATURE, metrics_of(FIGURES))])

@@ -128,8 +128,8 @@ def as_json(found: Agreement) -> str:
 
 
 def by_concept(rows: pd.DataFrame) -> pd.DataFrame:
-    """A line a concept and one of `all`: rows, median and worst spread, the share of rows whose
-    interval is narrow (of those that have one), and the share of pairs that are told apart."""
+    """A line a concept and one of `all`: rows, median and worst spread, how many rows have an
+    interval, the share of those whose interval is narrow, and of pairs that are told apart."""
     groups = [*rows.groupby("concept", sort=False), ("all", rows)]
     lines = []
     for name, group in groups:
@@ -141,6 +141,7 @@ def by_concept(rows: pd.DataFrame) -> pd.DataFrame:
                 "rows": len(group),
                 "median": group["spread"].median(),
                 "worst": group["spread"].max(),
+                "intervals": known.sum(),
                 "narrow": (group.loc[known, "half_width"] <= NARROW).mean(),
                 "told_apart": group["told_apart"].sum() / pairs if pairs else np.nan,
             }

@@ -150,9 +150,12 @@ class Difference:
 @dataclass
 class CountComparison:
     """`equal`: by figure, how many launches agree. `differences`: every one that does not.
-    `alone`: launches that one side has and the other has not, in words."""
+    `alone`: launches that one side has and the other has not, in words. `rows`: how many were
+    compared. `unprofiled`: those that have launches, of which the profile has none."""
 
     launches: int = 0
+    rows: int = 0
+    unprofiled: list[str] = field(default_factory=list)
     equal: Counter[str] = field(default_factory=Counter[str])
     differences: list[Difference] = field(default_factory=list)
     alone: list[str] = field(default_factory=list)
@@ -270,6 +273,9 @@ def compare(result: ResultFile, profiled: Sequence[Profiled]) -> CountComparison
         if name in by_row:
             launches = launches_of(Checker(result.path), raw, name)
             _compare_row(name, raw, launches, by_row[name], found)
+            found.rows += 1
+        elif raw.get("launches"):
+            found.unprofiled.append(name)
     if not found.launches:
         raise ReportError(
             result.path,

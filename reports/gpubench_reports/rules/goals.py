@@ -249,17 +249,24 @@ def _of_agreement(goal: Goal, folder: Folder) -> tuple[float, str]:
     line = by_concept(agree(folder.suites).rows).iloc[-1]
     if math.isnan(line["narrow"]):
         raise UnusableError("no row has an interval")
-    return float(
-        line["narrow"]
-    ), f"{line['rows']} rows, the worst of {plural(len(folder.suites), 'run')}"
+    # A row without an interval has no narrow one.
+    share = float(line["narrow"]) * line["intervals"] / line["rows"]
+    runs = plural(len(folder.suites), "run")
+    without = line["rows"] - line["intervals"]
+    more = f", {without} of them without an interval" if without else ""
+    return share, f"{line['rows']} rows{more}, the worst of {runs}"
 
 
 def _of_counters(goal: Goal, folder: Folder) -> tuple[float, str]:
     found = counters.compare(folder.file("counted.json"), folder.profiled)
+    lacking, rows = len(found.unprofiled), len(found.unprofiled) + found.rows
+    if 2 * lacking > rows:
+        raise UnusableError(f"the profile has no launch of {lacking} of {rows} rows")
     unknown = sum(not one.why for one in found.differences)
+    more = f"; the profile lacks {plural(lacking, 'row')}" if lacking else ""
     return float(unknown), (
-        f"{sum(found.equal.values())} figures of {found.launches} launches agree, "
-        f"{len(found.differences)} differ"
+        f"launches compared: {found.launches}; {sum(found.equal.values())} figures agree, "
+        f"{len(found.differences)} differ{more}"
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from gpubench_reports.common.units import si
+from gpubench_reports.common.units import plural, si
 from gpubench_reports.comparisons.counters import METRICS, TIME_TOLERANCE, CountComparison, Timed
 from gpubench_reports.pages.columns import NONE
 from gpubench_reports.pages.terminal.console import bold, new_console, table_of
@@ -21,6 +21,9 @@ def print_counters(found: CountComparison) -> None:
     ]
     known = [sum(by_figure.get(f, [])) for f in figures]
     console.print(Text(f"launches compared: {found.launches}"))
+    if found.unprofiled:
+        lacking = plural(len(found.unprofiled), "row")
+        console.print(Text(f"not in the profile: {lacking}, such as {found.unprofiled[0]}"))
     console.print(
         table_of(
             [
