@@ -58,7 +58,7 @@ def test_an_accepted_jump_keeps_its_reason(store: Store) -> None:
         decide(store, index, S, "accept", NAME, "checks its <input> now")
     text = page_of(store).read_text()
     reason = "accepted in night 14: checks its &lt;input&gt; now"
-    assert f"<br>+20.0 % since night 13, {reason}; its nights spread by" in text
+    assert f"<br>+20.0 % since night 13, {reason}" in text
     assert f"clock not known; {reason}</title>" in text
     assert "night 14, 2026-01-14: accepted, 1 series: checks its &lt;input&gt; now" in text
     # Later nights change nothing about it; another jump is another event, which nobody accepted.
