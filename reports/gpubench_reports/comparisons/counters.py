@@ -150,8 +150,7 @@ class Difference:
 @dataclass
 class CountComparison:
     """`equal`: by figure, how many launches agree. `differences`: every one that does not.
-    `alone`: launches that one side has and the other has not, in words. `rows`: how many were
-    compared. `unprofiled`: those that have launches, of which the profile has none."""
+    `alone`: launches of one side only, in words. `rows`: those compared; `unprofiled`: others."""
 
     launches: int = 0
     rows: int = 0
