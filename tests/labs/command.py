@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -36,4 +37,6 @@ def started(*words: str, out: int = subprocess.PIPE, **environment: str) -> subp
         stdout=out,
         stderr=subprocess.PIPE,
         text=True,
+        # A shell's background ignores interrupts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
