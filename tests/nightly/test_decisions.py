@@ -29,6 +29,19 @@ def test_a_row_that_fails_is_never_retired(store: Store) -> None:
         assert one.unjudged[0].startswith(f"{other}: failed: wrong sum")
 
 
+def test_a_row_that_was_retired_is_told_when_it_fails(store: Store) -> None:
+    other = "a/b/n:2"
+    for _ in range(12):
+        put_night(store, {NAME: 1e-4, other: 1e-4})
+    put_night(store, {NAME: 1e-4})
+    judged(store)
+    assert decided(store, "accept", other, "removed") == [other]
+    put_night(store, {NAME: 1e-4})
+    assert judged(store).exit_code == 0
+    put_night(store, {NAME: 1e-4, other: FAILS})
+    assert judged(store).unjudged[0].startswith(f"{other}: failed: wrong sum")
+
+
 @pytest.mark.parametrize("action", [("accept", "known"), ("acknowledge", "known", "2999-12-31")])
 def test_a_decision_does_not_cover_what_a_night_under_way_finds(
     store: Store, tmp_path: Path, action: tuple[str, ...]

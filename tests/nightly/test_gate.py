@@ -172,6 +172,9 @@ def test_one_throttled_row_does_not_blind_the_others(compare, tmp_path: Path) ->
     quiet = gate.judge(a, a)
     assert quiet.exit_code == 2
     assert quiet.notes[0].startswith("1 of 2 rows have sound times of fewer than 5 processes")
+    some = [read(n, 1e-4 + n * 1e-8, throttled=n > 7) for n in range(1, 11)]
+    (note,) = gate.judge(some, b).notes
+    assert note.startswith("a/c/n:1 has sound times of 7 processes only")
 
 
 def test_a_program_that_is_built_anew_meanwhile_is_not_compared(tmp_path: Path) -> None:

@@ -105,3 +105,14 @@ def test_many_rows_together_may_come_back_with_the_new_segment(store: Store) -> 
     put(store, 4, slower=10)
     put(store, 12, **NEW)
     assert judged(store).exit_code == 0
+
+
+def test_many_rows_together_stay_open_on_the_way_back_to_the_earlier_driver(
+    store: Store,
+) -> None:
+    put(store, 14)
+    put(store, 14, **NEW)
+    put(store, 4, slower=10, **NEW)
+    assert judged(store).exit_code == 1
+    put(store, 1, slower=10)
+    assert judged(store).exit_code == 1

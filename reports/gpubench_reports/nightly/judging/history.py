@@ -143,12 +143,9 @@ class MachineHistory:
         """Where the series' level is by now [s]: an event knows only where it began."""
         if key[2] == SUITE_WIDE:
             return self.standing_now(key, decisions, settings).level
-        points = self.points[key]
-        environment = points[-1].environment
-        # Those of an earlier time in the same environment say nothing of now.
-        back = max((p.night for p in points if p.environment != environment), default=-1)
-        level = [p for p in self.level(key, environment, decisions) if p.night > back]
-        nights = level[-settings.min_nights :]
+        lately = _lately(self.points[key])
+        level = self.level(key, lately[-1].environment, decisions)
+        nights = [p for p in level if p.night >= lately[0].night][-settings.min_nights :]
         return float(np.median([point.seconds for point in nights]))
 
     def standing(
@@ -217,10 +214,7 @@ class MachineHistory:
                 and point.night < event["first_night"]
             ]
             if before:
-                lately = [
-                    point.seconds for point in points if point.environment == points[-1].environment
-                ]
-                now = np.median(lately[-LEAN_NIGHTS:])
+                now = np.median([point.seconds for point in _lately(points)[-LEAN_NIGHTS:]])
                 ratios.append(now / np.median(before[-settings.window :]))
         if not ratios:  # too long ago
             return standing.level
@@ -269,6 +263,14 @@ class MachineHistory:
 
 
 ENVIRONMENT = ("device", "mode", "device_title", "driver", "cuda", "compiler", "flags")
+
+
+def _lately(points: Sequence[NightValue]) -> list[NightValue]:
+    """The nights since the series last changed its environment: earlier ones in the same one say
+    nothing of now."""
+    environment = points[-1].environment
+    back = max((point.night for point in points if point.environment != environment), default=-1)
+    return [point for point in points if point.night > back]
 
 
 def covers(decision: dict[str, Any], machine: str, key: Key) -> bool:

@@ -9,8 +9,6 @@ from gpubench_reports.nightly.store.index import Index
 from gpubench_reports.nightly.store.process_file import is_failure
 from gpubench_reports.nightly.store.store import Night
 
-VANISHED = "vanished"
-
 
 def missing_series(
     index: Index,
@@ -39,7 +37,7 @@ def missing_series(
         seen = [point.night for point in points if point.night < night.number]
         if key in tonight or key[:2] not in kinds or not seen:
             continue
-        why = problems.get(key, VANISHED)
+        why = problems.get(key, "vanished")
         if is_retired(night.machine, key, seen[-1], why, decisions):
             continue
         entry = {
