@@ -23,8 +23,12 @@ std::vector<std::string> notes_on(const Timing& timing) {
   if (timing.pauses > 0) {
     std::ostringstream words;
     words << "paused " << std::setprecision(2) << timing.paused_seconds
-          << " s in all, because the clock had dropped"
-          << (timing.held_back ? "; it did not recover" : "");
+          << " s in all, because the clock had dropped";
+    if (timing.held_back) words << "; it did not recover";
+    if (timing.held_back && timing.sm_clock_hz && timing.reference_hz) {
+      words << std::setprecision(3) << ": measured at " << *timing.sm_clock_hz / 1e9
+            << " GHz, not at " << *timing.reference_hz / 1e9;
+    }
     notes.push_back(words.str());
   }
   if (!timing.gated) {
@@ -67,6 +71,7 @@ Timing Bench::take_samples(const Body& body, double budget_seconds, double warmu
   timer.rest = [this](double seconds) { platform_.rest(seconds); };
   timer.health = platform_.health();
   timer.known_clock_hz = platform_.known_clock_hz();
+  if (timer.health != nullptr) timer.most_clock_hz = timer.health->max_sm_clock_hz().value_or(0);
   if (platform_.deterministic()) {
     timer.warmup_seconds = 0;
     // How busy this machine is has no say in what a modelled row looks like.
@@ -107,8 +112,10 @@ void Bench::note_evidence(const Timing& timing) {
   }
   // What the kernels themselves have seen is better than what the driver says.
   if (timing.sm_clock_hz) counters["sm_clock_hz"] = *timing.sm_clock_hz;
-  if (timing.reference_hz) platform_.note_clock(*timing.reference_hz);
-  if (timing.held_back) counters["throttled"] = 1;
+  if (timing.sm_clock_hz && !timing.held_back) platform_.note_clock(*timing.sm_clock_hz);
+  // A driver that gives reasons would have named one that makes a row invalid: this load draws more
+  // than the full clock allows, and the clock that it gets is the row's own.
+  if (timing.held_back && !counters.contains("throttled")) counters["throttled"] = 1;
   if (platform_.deterministic()) return;
   counters["discarded"] = static_cast<double>(timing.discarded);
   counters["off_clock"] = static_cast<double>(timing.off_clock);

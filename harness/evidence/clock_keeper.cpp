@@ -11,9 +11,12 @@ constexpr double rising = 0.002;    // from one reading to the next
 
 }  // namespace
 
+ClockKeeper::ClockKeeper(double known_hz, double most_hz)
+    : most_hz_(most_hz), reference_hz_(within_reach(known_hz)) {}
+
 void ClockKeeper::warm(double seconds, double hz) {
   readings_.push_back({seconds, hz});
-  reference_hz_ = std::max(reference_hz_, hz);
+  reference_hz_ = std::max(reference_hz_, within_reach(hz));
   last_hz_ = hz;
 }
 
@@ -35,8 +38,8 @@ ClockKeeper::Verdict ClockKeeper::judge(std::optional<double> hz) {
   if (given_in_ || !hz || reference_hz_ == 0) return Verdict::at_the_clock;
   const bool rises = *hz > (1 + rising) * last_hz_;
   last_hz_ = *hz;
-  if (*hz > (1 + tolerance) * reference_hz_) {
-    reference_hz_ = *hz;
+  if (within_reach(*hz) > (1 + tolerance) * reference_hz_) {
+    reference_hz_ = within_reach(*hz);
     return Verdict::above;
   }
   if (*hz >= (1 - tolerance) * reference_hz_) return Verdict::at_the_clock;

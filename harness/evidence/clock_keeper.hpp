@@ -2,6 +2,7 @@
 // ran at another clock is measured again.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <vector>
@@ -12,8 +13,10 @@ namespace gpubench {
 
 class ClockKeeper {
  public:
-  // `known_hz`: what earlier rows have reached; 0 for none.
-  explicit ClockKeeper(double known_hz) : reference_hz_(known_hz) {}
+  // `known_hz`: what earlier rows have reached; 0 for none. `most_hz`: the most that the driver
+  // names for this device, 0 if it does not: a reading above it, of a clock or a timer that was
+  // just set, is nothing to hold others against.
+  explicit ClockKeeper(double known_hz, double most_hz = 0);
 
   // Takes a reading under load, during the warm-up.
   void warm(double seconds, double hz);
@@ -38,6 +41,9 @@ class ClockKeeper {
   double reference_hz() const { return reference_hz_; }  // 0: not known
 
  private:
+  double within_reach(double hz) const { return most_hz_ > 0 ? std::min(hz, most_hz_) : hz; }
+
+  double most_hz_;
   double reference_hz_;
   double last_hz_ = 0;
   bool given_in_ = false;

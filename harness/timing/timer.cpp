@@ -36,8 +36,10 @@ constexpr double longest_warmup = 10;            // in warm-ups, while the clock
 constexpr double watched_batch_seconds = 10e-3;
 constexpr double long_batch_seconds = watched_batch_seconds / 2;
 constexpr double first_rest = 0.02, longest_rest = 0.32;
-constexpr double most_rest = 3;  // in budgets
-constexpr double dip = 0.001;    // of the clock: too little to throw a batch away
+constexpr double most_rest = 3;   // in budgets
+constexpr double dip = 0.001;     // of the clock: too little to throw a batch away
+constexpr double helped = 0.002;  // of the clock: more than this, and a rest has done some good
+constexpr int most_rests_in_vain = 3;
 
 // What a profiler is to look at.
 class ProfiledRange {
@@ -55,7 +57,7 @@ class Timer {
         rotate_(rotate),
         settings_(settings),
         sampler_(settings),
-        keeper_(settings.known_clock_hz) {}
+        keeper_(settings.known_clock_hz, settings.most_clock_hz) {}
 
   Timing run();
 
@@ -66,7 +68,8 @@ class Timer {
   bool take_batch(const Window& window, std::size_t wanted);
   bool at_the_clock(const Batch& batch);
   void rest(double seconds);
-  void slow_down();
+  void slow_down(const Batch& batch, bool invalid);
+  void give_in();
   void keep_pace(const Batch& batch);
   void forget_samples();
   std::size_t wanted_windows(std::size_t samples) const;
@@ -90,6 +93,8 @@ class Timer {
   double window_seconds_ = 0;   // about; 0: not known
   double budget_from_ = 0;      // by the host's clock
   double rest_ = 0;             // of a device that was held back, the latest
+  double held_hz_ = 0;          // and what it ran at, the latest
+  int rests_in_vain_ = 0;       // one after the other
   std::vector<double> clocks_;  // of the batches that were kept
   Timing timing_;
 };
@@ -184,16 +189,27 @@ void Timer::rest(double seconds) {
   budget_from_ += seconds;  // rest is not paid from the row's budget
 }
 
-// The device was held back: longer rests, from now on after every batch; or none of it helps, and
-// what it does is what is measured.
-void Timer::slow_down() {
-  if (timing_.paused_seconds >= most_rest * settings_.stop.budget_seconds) {
-    keeper_.give_in();
-    timing_.held_back = true;
-    timing_.off_clock += grouping_.runs();
-    forget_samples();
-    budget_from_ = settings_.now();
-    rest_ = 0;
+// None of it helps: what the device does is what is measured.
+void Timer::give_in() {
+  keeper_.give_in();
+  timing_.held_back = true;
+  timing_.off_clock += grouping_.runs();
+  forget_samples();
+  budget_from_ = settings_.now();
+  rest_ = 0;
+}
+
+// The device was held back: longer rests, from now on after every batch. A load that draws too much
+// for the full clock runs no faster after a rest, which the next batches show; what the driver
+// calls invalid gets all the time there is.
+void Timer::slow_down(const Batch& batch, bool invalid) {
+  const double hz = batch.clock_hz.value_or(0);
+  const bool in_vain = rest_ > 0 && !invalid && hz > 0 && hz <= (1 + helped) * held_hz_;
+  rests_in_vain_ = in_vain ? rests_in_vain_ + 1 : 0;
+  held_hz_ = hz;
+  if (rests_in_vain_ >= most_rests_in_vain ||
+      timing_.paused_seconds >= most_rest * settings_.stop.budget_seconds) {
+    give_in();
     return;
   }
   rest_ = std::clamp(2 * rest_, first_rest, longest_rest);
@@ -217,7 +233,7 @@ bool Timer::at_the_clock(const Batch& batch) {
     case ClockKeeper::Verdict::held:
       timing_.off_clock += batch.windows;
       timing_.discarded += batch.windows;
-      if (verdict == ClockKeeper::Verdict::held) slow_down();
+      if (verdict == ClockKeeper::Verdict::held) slow_down(batch, invalid);
       return false;
   }
   return true;

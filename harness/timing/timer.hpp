@@ -42,7 +42,8 @@ struct TimerSettings {
   std::function<double()> now = host_clock;
   std::function<void(double)> rest = rest_by_host_clock;
   HealthMonitor* health = nullptr;  // asked while the device works
-  double known_clock_hz = 0;        // the highest SM clock that earlier rows have reached
+  double known_clock_hz = 0;        // the highest SM clock at which earlier rows ran
+  double most_clock_hz = 0;         // and the highest that the driver names; 0: it does not
 };
 
 struct Timing {
@@ -64,7 +65,7 @@ struct Timing {
   double tick_seconds = 0;             // of the events; 0: none was found
   double resolution_seconds = 0;       // of a sample, either way
   std::optional<double> sm_clock_hz;   // at which the samples ran: the median of their batches
-  std::optional<double> reference_hz;  // the highest that was seen
+  std::optional<double> reference_hz;  // what they were to run at: the highest that was seen
   std::size_t off_clock = 0;           // of the discarded: for their clock
   std::size_t pauses = 0;              // for a device that was held back
   double paused_seconds = 0;

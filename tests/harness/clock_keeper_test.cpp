@@ -51,6 +51,17 @@ TEST(ClockKeeper, AFasterClockIsTheNewReference) {
   EXPECT_EQ(keeper.judge(1680e6), Verdict::held);
 }
 
+TEST(ClockKeeper, AReadingBeyondWhatTheDriverNamesHoldsNothingAgainstOthers) {
+  ClockKeeper keeper(0, 1980e6);
+  keeper.warm(0.01, 2060e6);
+  keeper.warm(0.02, 1980e6);
+  EXPECT_EQ(keeper.reference_hz(), 1980e6);
+  EXPECT_EQ(keeper.judge(1965e6), Verdict::at_the_clock);
+  EXPECT_EQ(keeper.judge(2060e6), Verdict::at_the_clock) << "nor is it another clock";
+  EXPECT_EQ(keeper.judge(1900e6), Verdict::held);
+  EXPECT_EQ(ClockKeeper(2060e6, 1980e6).reference_hz(), 1980e6) << "nor does one of earlier rows";
+}
+
 TEST(ClockKeeper, OnceItHasGivenInAnyClockWillDo) {
   ClockKeeper keeper(1980e6);
   keeper.give_in();

@@ -99,6 +99,18 @@ TEST_F(TimerClockTest, ADeviceThatNeverGetsBackIsMeasuredAsItIsAndSaysSo) {
   EXPECT_TRUE(timing.held_back);
   EXPECT_NEAR(median(timing.seconds), 1e-3 * full_hz / 1.65e9, 1e-6);
   EXPECT_NEAR(timing.sm_clock_hz.value_or(0), 1.65e9, 1e6);
+  EXPECT_LE(timing.paused_seconds, 0.3) << "each row of this load would pay it";
+}
+
+TEST_F(TimerClockTest, WhatTheDriverCallsInvalidIsWaitedForAsLongAsThereIsTime) {
+  conditions_.clock.limit_hz = 1.65e9;
+  conditions_.clock.limit_load = 0.01;
+  conditions_.clock.load_seconds = 10;
+  conditions_.clock.limit_is_thermal = true;
+  settings_.known_clock_hz = full_hz;
+  const Timing timing = time(1e-3);
+  EXPECT_TRUE(timing.held_back);
+  EXPECT_GE(timing.paused_seconds, 3 * settings_.stop.budget_seconds);
   EXPECT_LE(timing.paused_seconds, 3 * settings_.stop.budget_seconds + 0.4) << "it is bounded";
 }
 
