@@ -279,8 +279,8 @@ TEST_F(RuntimeTest, ImpossibleLaunchesAreRefused) {
     config.dynamicSmemBytes = shared;
     return cudaLaunchKernelEx(&config, tiny);
   };
-  EXPECT_EQ(attempt(0, 32, 0), cudaErrorInvalidConfiguration);
-  EXPECT_EQ(attempt(1, 0, 0), cudaErrorInvalidConfiguration);
+  EXPECT_EQ(attempt(0, 32, 0), cudaErrorInvalidValue);
+  EXPECT_EQ(attempt(1, 0, 0), cudaErrorInvalidValue);
   EXPECT_EQ(attempt(1, 1025, 0), cudaErrorInvalidConfiguration);
   EXPECT_EQ(attempt(1, dim3(32, 33), 0), cudaErrorInvalidConfiguration);
   EXPECT_EQ(attempt(1, dim3(1, 1, 65), 0), cudaErrorInvalidConfiguration);

@@ -11,6 +11,8 @@
 namespace gpubench::model {
 namespace {
 
+bool is_empty(dim3 size) { return size.x == 0 || size.y == 0 || size.z == 0; }
+
 bool is_possible(dim3 grid, dim3 block, unsigned max_threads) {
   const auto within = [](unsigned size, unsigned limit) { return size >= 1 && size <= limit; };
   return within(grid.x, std::numeric_limits<std::int32_t>::max()) && within(grid.y, 65535) &&
@@ -63,6 +65,8 @@ cudaError_t Runtime::launch(KernelLaunch launch, cudaStream_t stream) {
   launch.device = queue->device;
   const dim3 grid = launch.grid;
   const dim3 block = launch.block;
+  // As an H100 with driver 580 answers a launch by cudaLaunchKernelEx.
+  if (is_empty(grid) || is_empty(block)) return cudaErrorInvalidValue;
   if (!is_possible(grid, block, static_cast<unsigned>(device_["max_threads_per_block"]))) {
     return cudaErrorInvalidConfiguration;
   }
