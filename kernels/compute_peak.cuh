@@ -36,10 +36,10 @@ __host__ __device__ inline float beginning(std::size_t i, unsigned c) {
 
 // What a chain works on: x -> 1/2 - x 255/256 turns a number over without letting it grow, or
 // forget where it began. The constants have few enough bits for every type; a result is rounded
-// once. The functions with `alone` say the same of one number, on host and device. `one` is 1,
-// which the compiler does not know: what is made of it stays in a register.
+// once. The functions with `alone` say the same of one number, on host and device. `ones` are 1,
+// which the compiler does not know: what is made of them stays in registers.
 struct Fp32 {
-  __device__ explicit Fp32(float /*one*/) {}
+  __device__ explicit Fp32(float2 /*ones*/) {}
   using Chain = float;
   static constexpr unsigned flops = 2;  // of a step
   __host__ __device__ static float begin(float x) { return x; }
@@ -50,7 +50,7 @@ struct Fp32 {
   __host__ __device__ static double value_alone(float x) { return x; }
 };
 struct Fp64 {
-  __device__ explicit Fp64(float /*one*/) {}
+  __device__ explicit Fp64(float2 /*ones*/) {}
   using Chain = double;
   static constexpr unsigned flops = 2;
   __host__ __device__ static double begin(float x) { return x; }
@@ -61,13 +61,16 @@ struct Fp64 {
   __host__ __device__ static double value_alone(double x) { return x; }
 };
 // Pairs, whose halves go the same way. In double the product and its sum with a half are exact.
-// With constants in the instruction all of them go to one of two pipes, at half the rate (an H100,
-// measured: 65 of 134 TFLOP/s); from registers, ptxas sends every other one to each.
+// A constant in the instruction, or one whose halves the compiler knows to be equal, is taken by
+// one of two pipes alone, at half the rate (an H100, measured: 65 TFLOP/s). Of pairs it knows
+// nothing about, ptxas sends every other one to each pipe.
 struct Fp16x2 {
   __half2 factor, summand;
-  __device__ explicit Fp16x2(float one)
-      : factor(__half2half2(__float2half(-0.99609375f * one))),
-        summand(__half2half2(__float2half(0.5f * one))) {}
+  __device__ explicit Fp16x2(float2 ones)
+      : factor(times(-0.99609375f, ones)), summand(times(0.5f, ones)) {}
+  __device__ static __half2 times(float x, float2 ones) {
+    return __halves2half2(__float2half(x * ones.x), __float2half(x * ones.y));
+  }
   using Chain = __half2;
   static constexpr unsigned flops = 4;
   __device__ static __half2 begin(float x) { return __half2half2(__float2half(x)); }
@@ -81,9 +84,11 @@ struct Fp16x2 {
 };
 struct Bf16x2 {
   __nv_bfloat162 factor, summand;
-  __device__ explicit Bf16x2(float one)
-      : factor(__bfloat162bfloat162(__float2bfloat16(-0.99609375f * one))),
-        summand(__bfloat162bfloat162(__float2bfloat16(0.5f * one))) {}
+  __device__ explicit Bf16x2(float2 ones)
+      : factor(times(-0.99609375f, ones)), summand(times(0.5f, ones)) {}
+  __device__ static __nv_bfloat162 times(float x, float2 ones) {
+    return __halves2bfloat162(__float2bfloat16(x * ones.x), __float2bfloat16(x * ones.y));
+  }
   using Chain = __nv_bfloat162;
   static constexpr unsigned flops = 4;
   __device__ static __nv_bfloat162 begin(float x) {
@@ -106,7 +111,7 @@ struct Bf16x2 {
 };
 // Wraps around. A step is one operation, as in the tables of throughput.
 struct Int32 {
-  __device__ explicit Int32(float /*one*/) {}
+  __device__ explicit Int32(float2 /*ones*/) {}
   using Chain = int;
   static constexpr unsigned flops = 1;
   static constexpr int factor = 1664525, summand = 1013904223;
@@ -125,7 +130,7 @@ struct Int32 {
 template <class Unit>
 __global__ void __launch_bounds__(chain_threads) chains(double* out) {
   const std::size_t i = blockIdx.x * std::size_t{chain_threads} + threadIdx.x;
-  const Unit unit(static_cast<float>(blockDim.x) / chain_threads);
+  const Unit unit({static_cast<float>(blockDim.x) / chain_threads, static_cast<float>(blockDim.y)});
   typename Unit::Chain x[chains_a_thread];
 #pragma unroll
   for (unsigned c = 0; c < chains_a_thread; ++c) x[c] = Unit::begin(beginning(i, c));
