@@ -12,6 +12,7 @@
 #include "harness/evidence/clock_keeper.hpp"
 #include "harness/statistics/grouping.hpp"
 #include "harness/statistics/statistics.hpp"
+#include "harness/timing/rests.hpp"
 #include "harness/timing/sampler.hpp"
 
 namespace gpubench {
@@ -34,12 +35,7 @@ constexpr double longest_warmup = 10;            // in warm-ups, while the clock
 
 // Clocks change: a batch that is longer says less about them.
 constexpr double watched_batch_seconds = 10e-3;
-constexpr double long_batch_seconds = watched_batch_seconds / 2;
-constexpr double first_rest = 0.02, longest_rest = 0.32;
-constexpr double most_rest = 3;   // in budgets
-constexpr double dip = 0.001;     // of the clock: too little to throw a batch away
-constexpr double helped = 0.002;  // of the clock: more than this, and a rest has done some good
-constexpr int most_rests_in_vain = 3;
+constexpr double most_rest = 3;  // in budgets
 
 // What a profiler is to look at.
 class ProfiledRange {
@@ -57,7 +53,8 @@ class Timer {
         rotate_(rotate),
         settings_(settings),
         sampler_(settings),
-        keeper_(settings.known_clock_hz, settings.most_clock_hz) {}
+        keeper_(settings.known_clock_hz, settings.most_clock_hz),
+        rests_(most_rest * settings.stop.budget_seconds) {}
 
   Timing run();
 
@@ -68,9 +65,7 @@ class Timer {
   bool take_batch(const Window& window, std::size_t wanted);
   bool at_the_clock(const Batch& batch);
   void rest(double seconds);
-  void slow_down(const Batch& batch, bool invalid);
   void give_in();
-  void keep_pace(const Batch& batch);
   void forget_samples();
   std::size_t wanted_windows(std::size_t samples) const;
   double resolution() const;
@@ -87,14 +82,12 @@ class Timer {
   const TimerSettings& settings_;
   Sampler sampler_;
   ClockKeeper keeper_;
+  Rests rests_;
   Grouping grouping_{0};
   bool capturable_ = false;     // known not to block the host
   std::size_t operations_ = 1;  // that one run queues
   double window_seconds_ = 0;   // about; 0: not known
   double budget_from_ = 0;      // by the host's clock
-  double rest_ = 0;             // of a device that was held back, the latest
-  double held_hz_ = 0;          // and what it ran at, the latest
-  int rests_in_vain_ = 0;       // one after the other
   std::vector<double> clocks_;  // of the batches that were kept
   Timing timing_;
 };
@@ -192,28 +185,11 @@ void Timer::rest(double seconds) {
 // None of it helps: what the device does is what is measured.
 void Timer::give_in() {
   keeper_.give_in();
+  rests_.give_up();
   timing_.held_back = true;
   timing_.off_clock += grouping_.runs();
   forget_samples();
   budget_from_ = settings_.now();
-  rest_ = 0;
-}
-
-// The device was held back: longer rests, from now on after every batch. A load that draws too much
-// for the full clock runs no faster after a rest, which the next batches show; what the driver
-// calls invalid gets all the time there is.
-void Timer::slow_down(const Batch& batch, bool invalid) {
-  const double hz = batch.clock_hz.value_or(0);
-  const bool in_vain = rest_ > 0 && !invalid && hz > 0 && hz <= (1 + helped) * held_hz_;
-  rests_in_vain_ = in_vain ? rests_in_vain_ + 1 : 0;
-  held_hz_ = hz;
-  if (rests_in_vain_ >= most_rests_in_vain ||
-      timing_.paused_seconds >= most_rest * settings_.stop.budget_seconds) {
-    give_in();
-    return;
-  }
-  rest_ = std::clamp(2 * rest_, first_rest, longest_rest);
-  rest(rest_);
 }
 
 // Whether the batch counts. What ran at another clock is taken again, after a rest where that can
@@ -222,21 +198,26 @@ bool Timer::at_the_clock(const Batch& batch) {
   ClockKeeper::Verdict verdict = keeper_.judge(batch.clock_hz);
   const bool invalid = batch.health && batch.health->reasons && invalidates(*batch.health->reasons);
   if (invalid && !keeper_.has_given_in()) verdict = ClockKeeper::Verdict::held;
-  switch (verdict) {
-    case ClockKeeper::Verdict::at_the_clock:
-      return true;
-    case ClockKeeper::Verdict::above:
-      timing_.off_clock += grouping_.runs();
-      forget_samples();
-      return true;
-    case ClockKeeper::Verdict::waking:
-    case ClockKeeper::Verdict::held:
-      timing_.off_clock += batch.windows;
-      timing_.discarded += batch.windows;
-      if (verdict == ClockKeeper::Verdict::held) slow_down(batch, invalid);
-      return false;
+  if (verdict == ClockKeeper::Verdict::above) {
+    timing_.off_clock += grouping_.runs();
+    forget_samples();
   }
-  return true;
+  const bool at_it =
+      verdict == ClockKeeper::Verdict::above || verdict == ClockKeeper::Verdict::at_the_clock;
+  if (at_it && !rests_.still_settles(settings_.now(), batch.clock_hz)) return true;
+  timing_.off_clock += batch.windows;
+  timing_.discarded += batch.windows;
+  if (at_it) budget_from_ = settings_.now();  // it settles
+  if (verdict == ClockKeeper::Verdict::held) {
+    const auto pause =
+        rests_.after_being_held(batch.clock_hz.value_or(0), keeper_.reference_hz(), invalid);
+    if (pause) {
+      rest(*pause);
+    } else {
+      give_in();
+    }
+  }
+  return false;
 }
 
 // Windows for so many more samples, no more than a batch may last where the clock may change.
@@ -266,21 +247,11 @@ bool Timer::take_batch(const Window& window, std::size_t wanted) {
   std::vector<double> seconds = batch.seconds;
   for (double& run : seconds) run /= static_cast<double>(timing_.batch);
   grouping_.add(seconds);
-  keep_pace(batch);
+  const double lasted = std::accumulate(batch.seconds.begin(), batch.seconds.end(), 0.0);
+  if (const auto pause = rests_.to_keep_pace(lasted, batch.clock_hz, keeper_.reference_hz())) {
+    rest(*pause);
+  }
   return true;
-}
-
-// A device that got back after a rest: half of that after every long batch may keep it there.
-void Timer::keep_pace(const Batch& batch) {
-  if (rest_ == 0 || timing_.paused_seconds >= most_rest * settings_.stop.budget_seconds) return;
-  if (std::accumulate(batch.seconds.begin(), batch.seconds.end(), 0.0) < long_batch_seconds) {
-    rest_ = rest_ > first_rest ? rest_ / 2 : 0;
-    return;
-  }
-  if (batch.clock_hz && *batch.clock_hz < (1 - dip) * keeper_.reference_hz()) {
-    rest_ = std::min(2 * rest_, longest_rest);
-  }
-  rest(rest_ / 2);
 }
 
 void Timer::sample(const Window& window) {

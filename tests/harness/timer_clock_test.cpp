@@ -102,6 +102,18 @@ TEST_F(TimerClockTest, ADeviceThatNeverGetsBackIsMeasuredAsItIsAndSaysSo) {
   EXPECT_LE(timing.paused_seconds, 0.3) << "each row of this load would pay it";
 }
 
+TEST_F(TimerClockTest, AClockThatStillFallsIsNotMeasured) {
+  conditions_.clock.limit_hz = 1.4e9;
+  conditions_.clock.limit_load = 0.01;
+  conditions_.clock.limit_steps = 8;
+  conditions_.clock.load_seconds = 10;
+  settings_.known_clock_hz = full_hz;
+  const Timing timing = time(1e-3);
+  EXPECT_TRUE(timing.held_back);
+  ASSERT_TRUE(timing.interval.has_value());
+  EXPECT_LT(timing.interval->high / timing.interval->low, 1.01);
+}
+
 TEST_F(TimerClockTest, WhatTheDriverCallsInvalidIsWaitedForAsLongAsThereIsTime) {
   conditions_.clock.limit_hz = 1.65e9;
   conditions_.clock.limit_load = 0.01;
