@@ -5,10 +5,11 @@
 //           the limit up to e = 4. At e = 8, the instructions are the only limit. Beyond that the
 //           tile no longer fits: 16 x 16 sums need more than the 255 registers that a thread can
 //           have. The compiler loads and stores the other values once per step (local_bytes says
-//           how many bytes), which costs two wavefronts of L1 for every 4 bytes. If the same tile
-//           is compiled so that more blocks fit on an SM, each thread gets fewer registers:
-//           occupancy rises and the rate falls. It falls further if L1 cannot hold the spills of
-//           all threads, because the rest goes to L2 and back.
+//           how many bytes): 128 bytes to L2 and back for every 4 of a thread, even where L1 has
+//           room for all of them (measured on an H100). If the same tile is compiled so that more
+//           blocks fit on an SM, each thread gets fewer registers: occupancy rises and the rate
+//           falls. It falls further if L2 cannot hold the spills of all threads either, because
+//           then they go to DRAM and back.
 // Units     edge [of a thread's tile], blocks [of 64 threads per SM for which there must be enough
 //           registers; shared memory may allow fewer]. FLOPs are the same in every row.
 //           loads_per_fma [from shared memory], registers and local_bytes [per thread].
@@ -25,32 +26,27 @@ using namespace registers;
 
 constexpr std::size_t outputs = std::size_t{1} << 24;  // elements of all tiles
 
-// `spilled` words per thread are loaded and stored in every step, a wavefront each way; what the
-// frames of an SM's `resident` threads have beyond its L1, of which its blocks' shared memory takes
-// `shared` bytes, goes on to L2.
-Law tile_law(const Bench& bench, double edge, double spilled, double resident, double shared) {
+// `spilled` words per thread are loaded and stored in every step, to L2 and back; if the frames of
+// all SMs' `resident` threads are more than L2 holds, to DRAM, since each comes again after all the
+// others.
+Law tile_law(const Bench& bench, double edge, double spilled, double resident) {
   const auto& device = bench.device();
   const auto clock = device.find("sm_clock_hz"), sms = device.find("sm_count"),
              schedulers = device.find("warp_schedulers_per_sm"),
-             l1 = device.find("l1_bytes_per_clock_per_sm"),
              requests = device.find("global_requests_per_clock_per_sm"),
-             l1_size = device.find("l1_bytes_per_sm");
-  if (!clock || !sms || !schedulers || !l1 || !requests || !l1_size) return {};
+             l2_size = device.find("l2_bytes");
+  if (!clock || !sms || !schedulers || !requests || !l2_size) return {};
   const double flops = flops_a_step(edge), moved = 2 * spilled;
   const double issued = *schedulers * flops / (instructions_a_step(edge) + moved);
-  const double words = std::min(*l1 / wavefront_bytes, *requests);  // a clock, of a warp each
-  const double from_l1 = moved > 0 ? words * flops / moved : issued;
-  const double by_clock = *sms * *clock * std::min(issued, from_l1);
+  const double by_clock = *sms * *clock * issued;
   const double from_shared = flops / (loads_a_step(edge) * wavefront_bytes);
   const double by_requests = *sms * *clock * *requests * flops / loads_a_step(edge);
-  const double frames = resident * spilled * 4;
-  const double left = *l1_size - shared;
-  const double beyond = frames > left ? 1 - left / frames : 0;
+  const bool beyond_l2 = *sms * resident * spilled * 4 > *l2_size;
   return [=](const Roofs& roofs) {
-    const double from_l2 =
-        beyond > 0 ? roofs.at("l2") * flops / (moved * wavefront_bytes * beyond) : by_clock;
+    const double spills = roofs.at(beyond_l2 ? "dram" : "l2");
+    const double by_spills = moved > 0 ? spills * flops / (moved * wavefront_bytes) : by_clock;
     return std::min(
-        {roofs.at("fp32"), roofs.at("shared") * from_shared, by_requests, by_clock, from_l2});
+        {roofs.at("fp32"), roofs.at("shared") * from_shared, by_requests, by_clock, by_spills});
   };
 }
 
@@ -69,8 +65,7 @@ void tile_row(Bench& bench) {
   bench.work({.flops = 2.0 * outputs * steps,
               .access = RowAccess::shared_load,
               .law = tile_law(bench, edge, static_cast<double>(compiled.localSizeBytes) / 4,
-                              double{threads} * found.blocks,
-                              static_cast<double>(compiled.sharedSizeBytes) * found.blocks),
+                              double{threads} * found.blocks),
               // Not every word of the compiler's figure is needed in every step.
               .law_tolerance = compiled.localSizeBytes > 0 ? 0.35 : 0.25,
               .law_per_request = 1});

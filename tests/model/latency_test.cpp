@@ -214,16 +214,19 @@ TEST_F(TimeModelTest, CopiesAreUnderWayBesideMultiplyAdds) {
   EXPECT_NEAR(latency(0, 10, 100'000), cycles(100'000), 1e-12);
 }
 
-TEST_F(TimeModelTest, SpilledRegistersAreLinesOfL1) {
+TEST_F(TimeModelTest, SpilledRegistersAreLinesOfL2) {
   KernelProfile profile = even_grid();
   const double words = 1e8, an_sm = words / spec["sm_count"];
   profile.local_words = words;
   profile.local_bytes = 16;
-  expect_bound(profile, "l1", cycles(an_sm / spec["global_requests_per_clock_per_sm"]));
-  EXPECT_EQ(cold(profile).traffic.l2_sectors, 0);
-  // When 2048 threads have twice the cache's bytes between them, half come from L2.
-  profile.local_bytes = static_cast<std::size_t>(2 * spec["l1_bytes_per_sm"] / 2048);
-  EXPECT_NEAR(cold(profile).traffic.l2_sectors, words * 4 / 2, 1e-6 * words);
+  EXPECT_EQ(cold(profile).traffic.l2_sectors, words * 4);
+  EXPECT_EQ(cold(profile).traffic.dram_read_bytes, 0);
+  expect_bound(profile, "l2", words * 128 / spec["l2_bytes_per_second"]);
+  // When those of all resident threads are twice as many as L2 holds, four of five miss.
+  profile.local_bytes = static_cast<std::size_t>(2 * spec["l2_bytes"] / (2048 * spec["sm_count"]));
+  const Traffic traffic = cold(profile).traffic;
+  EXPECT_NEAR(traffic.dram_read_bytes, 0.797 * words * 128 / 2, 0.01 * words * 128);
+  EXPECT_EQ(traffic.dram_read_bytes, traffic.dram_write_bytes);
 }
 
 TEST_F(TimeModelTest, AnUnevenGridWaitsForItsFullestSm) {

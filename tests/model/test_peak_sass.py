@@ -107,6 +107,15 @@ def test_a_round_of_chains_is_512_multiply_adds(compiled, unit: str) -> None:
         assert loop.total() - loop["NOP"] <= 512 / 0.98, (architecture, loop)
 
 
+@pytest.mark.parametrize("unit", ["Fp16x2", "Bf16x2"])
+def test_pairs_of_halves_take_both_of_hoppers_pipes(compiled, unit: str) -> None:
+    if "90" not in compiled:
+        pytest.skip("not compiled for sm_90a")
+    (body,) = (b for a, kernel, b in bodies(compiled) if a == "90" and kernel == f"chains<{unit}>")
+    # Some more are constants that are loaded by the same instruction.
+    assert 256 <= body.count("HFMA2.MMA") <= 256 + 16
+
+
 @pytest.mark.parametrize("dtype", MATRICES)
 def test_a_round_of_mma_is_nothing_else(compiled, dtype: str) -> None:
     instruction, number = MATRICES[dtype]

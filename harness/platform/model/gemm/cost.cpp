@@ -54,7 +54,12 @@ unsigned alignment(std::initializer_list<std::size_t> bytes) {
 // The share of what the best kernels reach that those for this alignment do.
 double kernel_efficiency(const GemmShape& shape, const DeviceSpec& device) {
   if (shape.type == GemmType::fp32) return library_fp32_share(device);
-  if (operand_alignment(shape) < whole_alignment) return device["gemm_unaligned_efficiency"];
+  // An H100 takes the same kernel of CUTLASS for Turing, one element at a time, where D's rows
+  // begin at odd elements: measured, tile_alignment/odd_n and odd_k.
+  if (operand_alignment(shape) < whole_alignment ||
+      result_alignment(shape) <= shape.result_bytes()) {
+    return device["gemm_unaligned_efficiency"];
+  }
   // Without whole rows of D, TMA cannot store it (CUDA driver API, cuTensorMapEncodeTiled: strides
   // are multiples of 16 bytes); taken to mean a kernel of the generation before. (Assumed.)
   return result_alignment(shape) < whole_alignment ? device["mma_sync_efficiency"] : 1;

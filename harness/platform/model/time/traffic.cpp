@@ -28,12 +28,29 @@ CachedGrid cached_grid(const KernelOnDevice& kernel) {
           kernel.warps()};
 }
 
-// Local memory stays in L1 as far as that of all resident threads fits, and else comes from L2.
-double local_words_beyond_l1(const KernelOnDevice& kernel) {
+// The share that a cache of `capacity` misses of what goes round and round through `bytes`, if it
+// replaces at random: what lies in it survives the misses until its next turn, m = 1 - exp(-m b /
+// c).
+double missed_in_turn(double bytes, double capacity) {
+  if (bytes <= capacity) return 0;
+  double missed = 1;
+  for (int i = 0; i < 50; ++i) missed = 1 - std::exp(-missed * bytes / capacity);
+  return missed;
+}
+
+// Spilled registers are written through to L2 and come back from there, whatever L1 has room for:
+// an H100 takes 4 to 5 cycles of an SM for each word of a warp where all of them would fit, which
+// is L2's rate, and 10 to 12 where those of all SMs exceed L2, which is DRAM's (registers and
+// occupancy/registers, measured).
+void add_local(const KernelOnDevice& kernel, Traffic& traffic) {
+  const double bytes = kernel.local_words * line_bytes;
+  traffic.l2_sectors += bytes / sector_bytes;
   const double resident = static_cast<double>(kernel.profile.local_bytes) *
-                          kernel.profile.threads_per_block * kernel.occupancy.blocks_per_sm;
-  return resident > kernel.l1_capacity ? kernel.local_words * (1 - kernel.l1_capacity / resident)
-                                       : 0;
+                          kernel.profile.threads_per_block * kernel.occupancy.blocks_per_sm *
+                          kernel.sms;
+  const double missed = bytes * missed_in_turn(resident, kernel.device["l2_bytes"]);
+  traffic.dram_read_bytes += missed / 2;  // a value that is spilled is loaded again
+  traffic.dram_write_bytes += missed / 2;
 }
 
 double bytes_through_l1(const KernelOnDevice& kernel) {
@@ -132,7 +149,7 @@ Traffic traffic_of(const KernelOnDevice& kernel, const L2Contents& contents) {
   traffic.l1_bytes = bytes_through_l1(kernel);
   traffic.shared_bytes =
       (kernel.counts.shared_wavefronts() - kernel.counts.packed_wavefronts) * line_bytes;
-  traffic.l2_sectors += local_words_beyond_l1(kernel) * line_bytes / sector_bytes;
+  add_local(kernel, traffic);
   const double peer_bytes = std::max(sums.peer_reads, sums.peer_writes);
   const double switch_bytes = std::max(sums.to_switch, sums.from_switch);
   traffic.link_bytes = peer_bytes + switch_bytes;
