@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reports.profiles import metrics_of, ncu_csv
 
-from gpubench_reports.comparisons import counters
+from gpubench_reports.comparisons import counters, ncu_profile
 from gpubench_reports.results.reader import read
 
 from .conftest import rows_of, run
@@ -29,7 +29,7 @@ def test_its_launches_are_those_of_the_profiler(tmp_path: Path) -> None:
         for _ in range(one["times"])
     ]
     profile.write_text(ncu_csv(launches))
-    found = counters.compare(read(out), counters.read_profile(profile))
+    found = counters.compare(read(out), ncu_profile.read_profile(profile))
     assert found.launches == len(launches) > len(rows)  # a sum takes several
     assert (found.differences, found.alone) == ([], [])
     assert found.equal["shared_load_wavefronts"] >= 3

@@ -212,9 +212,9 @@ def read_points(path: Path) -> None:
 
 def read_profile(path: Path) -> None:
     from gpubench_reports.common.json_text import json_text
-    from gpubench_reports.comparisons import counters
+    from gpubench_reports.comparisons import counters, ncu_profile
 
-    profiled = counters.read_profile(path)
+    profiled = ncu_profile.read_profile(path)
     result = _result("counted.json", seeds.counted)
     json_text({"times": counters.timings(result, profiled)})
     json_text({"counts": counters.compare(result, profiled)})
@@ -223,10 +223,10 @@ def read_profile(path: Path) -> None:
 def read_counted(path: Path) -> None:
     """Launches of a result file, beside a profile."""
     from gpubench_reports.common.json_text import json_text
-    from gpubench_reports.comparisons import counters
+    from gpubench_reports.comparisons import counters, ncu_profile
     from gpubench_reports.results.reader import read
 
-    profiled = counters.read_profile(_kept("profile.csv", seeds.profile))
+    profiled = ncu_profile.read_profile(_kept("profile.csv", seeds.profile))
     result = read(path)
     json_text({"counts": counters.compare(result, profiled)})
     json_text({"times": counters.timings(result, profiled)})

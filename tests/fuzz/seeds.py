@@ -121,15 +121,15 @@ def journal() -> list[bytes]:
 
 
 def profiles() -> list[bytes]:
-    from gpubench_reports.comparisons import counters
+    from gpubench_reports.comparisons import ncu_profile
 
-    titles = ["ID", "Kernel Name", "thread Domain:Push/Pop_Range:PL_Type", *counters.metrics()]
-    units = ["", "", "", *["nsecond" if "time" in name else "" for name in counters.metrics()]]
+    titles = ["ID", "Kernel Name", "thread Domain:Push/Pop_Range:PL_Type", *ncu_profile.metrics()]
+    units = ["", "", "", *["nsecond" if "time" in name else "" for name in ncu_profile.metrics()]]
     ranged = '"<default domain>:a/b/n:1:none:none:none:none:none:none"'
     lines = [titles, units]
     for number in range(2):
         cells = [str(number), "void gpubench::read<4>(float const*)", ranged]
-        lines.append([*cells, *["1,024" for _ in counters.metrics()]])
+        lines.append([*cells, *["1,024" for _ in ncu_profile.metrics()]])
     quoted = [",".join('"' + cell.replace('"', '""') + '"' for cell in line) for line in lines]
     text = "\n".join(["==PROF== Connected", *quoted, "==PROF== Disconnected"]) + "\n"
     return [text.encode(), b"==ERROR== ERR_NVGPUCTRPERM\n"]

@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 
-from gpubench_reports.comparisons.counters import METRICS
+from gpubench_reports.comparisons.ncu_profile import METRICS
 
 RANGE = "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg"
 _LEAD = (

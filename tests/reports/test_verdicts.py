@@ -312,6 +312,16 @@ def test_ranges_are_of_the_same_device_and_mode_and_measured(write, tmp_path):
     ]
     hot = read(write(make_document([bandwidth_row("a/b", 6.1e12)], mode="hot")))
     assert [entry.low for entry in ranges_for(hot, [places])] == [6.0e12]
+    modelled = read(write(make_document([bandwidth_row("a/b", 4.2e12)], device_kind="model")))
+    assert [entry.source for entry in ranges_for(modelled, [places])] == ["a paper"]
+
+
+def test_a_row_that_did_not_converge_is_no_ones_range(write, tmp_path):
+    sure = bandwidth_row("a/b", 4.0e12) | {"converged": 1.0}
+    unsure = bandwidth_row("a/c", 4.0e12) | {"converged": 0.0}
+    (tmp_path / "recorded.json").write_text(json.dumps(make_document([sure, unsure])))
+    run = read(write(make_document([bandwidth_row("a/b", 1e12), bandwidth_row("a/c", 1e12)])))
+    assert [entry.row for entry in ranges_for(run, [tmp_path / "recorded.json"])] == ["a/b"]
 
 
 @pytest.mark.parametrize("odd", ["a lot", 10**400, [1], None, True])

@@ -36,10 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from gpubench_reports.comparisons import counters
+    from gpubench_reports.comparisons import counters, ncu_profile
 
     if options.metrics:
-        print(",".join(counters.metrics()))
+        print(",".join(ncu_profile.metrics()))
         return
     from gpubench_reports.results.reader import read
 
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
         raise ReportError(options.result, "no profile of ncu was given to compare it with")
     # All that may be wrong with a file is said before any two are compared.
     times = read(options.times) if options.times else None
-    profiled = [launch for path in options.profiles for launch in counters.read_profile(path)]
+    profiled = [launch for path in options.profiles for launch in ncu_profile.read_profile(path)]
     found = counters.compare(result, profiled)
     timed = counters.timings(times, profiled) if times else []
     if options.json:

@@ -29,14 +29,14 @@ def ranges_for(result: ResultFile, places: Iterable[Path]) -> list[Range]:
     """The ranges in `places` (files, or folders searched through) for the device of `result`.
 
     With several measured files a range runs from their least to their greatest figure. The file
-    itself, modelled files, other devices and other modes do not count, and published points are of
-    cold rows. Raises ReportError for a file that was named and cannot be read; what merely lies in
-    a folder is passed over.
+    itself, modelled files, other devices and other modes do not count, nor do rows that did not
+    converge; and nothing measured does for a modelled result, which is no GPU's. Published points
+    are of cold rows. Raises ReportError for a file that was named and cannot be read; what merely
+    lies in a folder is passed over.
     """
     context = result.context
     published: dict[tuple[str, str], list[tuple[float, str]]] = {}
     measured: dict[tuple[str, str], list[float]] = {}
-    files = 0
     for path, named in _files(places):
         if os.path.realpath(path) == os.path.realpath(result.path):
             continue
@@ -54,13 +54,15 @@ def ranges_for(result: ResultFile, places: Iterable[Path]) -> list[Range]:
                 raise
             continue
         same = other.context.device == context.device and other.context.mode == context.mode
-        if other.context.modelled or not same:
+        if context.modelled or other.context.modelled or not same:
             continue
-        files += 1
         for row in other.timed:
-            measured.setdefault((row["name"], row["headline"]), []).append(row["value"])
-    word = plural(files, "run")
-    found = [Range(*key, min(values), max(values), word) for key, values in measured.items()]
+            if row.get("converged") != 0:
+                measured.setdefault((row["name"], row["headline"]), []).append(row["value"])
+    found = [
+        Range(*key, min(values), max(values), plural(len(values), "run"))
+        for key, values in measured.items()
+    ]
     for key, entries in published.items():
         values = [value for value, _ in entries]
         sources = ", ".join(dict.fromkeys(source for _, source in entries))

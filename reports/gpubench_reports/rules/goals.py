@@ -18,6 +18,7 @@ from gpubench_reports.common.files import require_folder
 from gpubench_reports.common.units import plural
 from gpubench_reports.comparisons import counters
 from gpubench_reports.comparisons.agree import agree, by_concept, require_repetitions
+from gpubench_reports.comparisons.ncu_profile import Profiled, read_profile
 from gpubench_reports.comparisons.peers import answers
 from gpubench_reports.comparisons.peers.questions import WHATS
 from gpubench_reports.comparisons.validate import validate
@@ -166,11 +167,11 @@ class Folder:
         return answers.compare(self.path / "peers")
 
     @cached_property
-    def profiled(self) -> list[counters.Profiled]:
+    def profiled(self) -> list[Profiled]:
         paths = sorted(self.path.glob("profile-*.csv"))
         if not paths:
             raise UnusableError("nothing was profiled")
-        return [launch for path in paths for launch in counters.read_profile(path)]
+        return [launch for path in paths for launch in read_profile(path)]
 
     def file(self, name: str) -> ResultFile:
         if not (self.path / name).exists():

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from gpubench_reports.common.units import plural, si
-from gpubench_reports.comparisons.counters import METRICS, TIME_TOLERANCE, CountComparison, Timed
+from gpubench_reports.comparisons.counters import TIME_TOLERANCE, CountComparison, Timed
+from gpubench_reports.comparisons.ncu_profile import METRICS
 from gpubench_reports.pages.columns import NONE
 from gpubench_reports.pages.terminal.console import bold, new_console, table_of
 
