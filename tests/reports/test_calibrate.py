@@ -182,6 +182,13 @@ def test_why_a_figure_could_not_be_calibrated(load, why):
     assert why in found.missed["mma_sync_efficiency"]
 
 
+@pytest.mark.parametrize("share", [0.0, 0.4])
+def test_where_no_lines_are_far_none_has_a_latency(load, share):
+    row = make_row("memory_hierarchy/partitions", far_cycles=283, far_share=share)
+    found = run(load, [fp32_row(200), row | {"sm_clock_hz": CLOCK, "converged": 1}])
+    assert ("l2_far_latency_cycles" in figures(found)) == (share > 0)
+
+
 def test_a_row_that_is_no_good_leaves_the_others(load):
     by = rules_of({"figure": "l1_latency_cycles", "value": "row.x"})
     rows = [make_row("a/b/n:1", x=4), make_row("a/b/n:2", x=40, throttled=1)]
