@@ -80,7 +80,11 @@ SITUATIONS = {
     "noisy-neighbour": _of(
         "noisy neighbour", "something else ran on the GPU or the host", "another process on the GPU"
     ),
-    "spills": _of("spills", "kernels that spill registers take 2.14 times as long"),
+    "spills": Situation(
+        ("✓ healthy", "Probably: kernels that spill registers take 2.14 times as long"),
+        ("healthy", "probably: kernels that spill registers take 2.14 times as long"),
+        "spills",
+    ),
     "no-optimisation": _of(
         "no optimisation",
         "gpubench's own kernels take 3.68 times as long",

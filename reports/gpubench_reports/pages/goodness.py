@@ -1,14 +1,18 @@
 """Is it good? The answer in a word, and the few roofs that it leans on."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from gpubench_reports.common.units import plural, si
 from gpubench_reports.pages.answers import grades_of
 from gpubench_reports.results.baselines import baseline, baselines
+from gpubench_reports.results.clock import clock_lowered
 from gpubench_reports.results.context import Roof
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.results.roof_pairs import pairs
+from gpubench_reports.rules.diagnosis.evidence import reference_clock
 from gpubench_reports.rules.verdicts.health import Health
 from gpubench_reports.rules.verdicts.verdict import FINE, UNGRADED, Verdict
 
@@ -26,10 +30,11 @@ class Reached:
     value: str
     share: float
     of: str  # what the share is of
+    clock_hz: float = math.nan  # where the clock fell, and explains what is missing
 
     @property
     def is_low(self) -> bool:
-        return self.share < _ROOF_LOW
+        return self.share < _ROOF_LOW and math.isnan(self.clock_hz)
 
 
 def roofs_reached(result: ResultFile) -> list[Reached]:
@@ -40,29 +45,56 @@ def roofs_reached(result: ResultFile) -> list[Reached]:
     if not context.modelled and context.device in baselines():
         roofs = baseline(context.device).context.roofs
         modelled = {roof.name: roof for roof in roofs if roof.provenance == "modelled"}
-    found = []
+    found, stated = [], reference_clock(result)
+    rows = {row["name"]: row for row in result.timed}
     for pair in pairs(context.roofs):
         expected = modelled.get(pair.name) or pair.filed
         if pair.found is None or expected is None:
             continue
         of = "expected" if pair.name in modelled else "its device file"
         value = si(pair.found.value, pair.unit)
-        one = Reached(pair.title, value, pair.found.value / expected.value, of)
-        if pair.name in _FIRST_ROOFS or one.is_low:
+        share = pair.found.value / expected.value
+        clock = _low_clock(pair.found, rows.get(pair.found.source), stated, share)
+        one = Reached(pair.title, value, share, of, clock)
+        if pair.name in _FIRST_ROOFS or share < _ROOF_LOW:
             found.append((pair.name, one.share, one))
     places = {name: place for place, name in enumerate(_FIRST_ROOFS)}
     found.sort(key=lambda entry: (places.get(entry[0], len(places)), entry[1]))
     return [one for *_, one in found]
 
 
+def _low_clock(roof: Roof, row: Mapping[str, Any] | None, stated_hz: float, share: float) -> float:
+    """The clock at which `row` measured a roof of arithmetic, if it fell and the roof would else be
+    reached, as far as the row's interval tells; NaN if not."""
+    if roof.kind != "compute" or row is None or not clock_lowered(row, stated_hz):
+        return math.nan
+    fastest = row["seconds"] / row["ci_low_seconds"]
+    clock = float(row["sm_clock_hz"])
+    return clock if share * fastest * stated_hz / clock >= _ROOF_LOW else math.nan
+
+
+def at_low_clock(reached: Sequence[Reached]) -> str:
+    """Which roofs are below what is expected for their clock alone; empty for none."""
+    held = [one for one in reached if one.share < _ROOF_LOW and not math.isnan(one.clock_hz)]
+    if not held:
+        return ""
+    low, high = (si(ends(one.clock_hz for one in held), "Hz") for ends in (min, max))
+    clocks = f"to {low}" if low == high else f"as low as {low}"
+    return f"{_at(held)}, because the clock fell {clocks}."
+
+
 def short_of(low: Sequence[Reached]) -> str:
     """How far roofs that are low are from what is expected: "dram is at 84 % of expected"."""
-    shares = sorted(round(one.share * 100) for one in low)
-    titles = [one.title for one in low[:_MOST_NAMED]]
-    if len(low) > _MOST_NAMED:
-        titles.append(f"{len(low) - _MOST_NAMED} more")
+    return f"{_at(low)} of {low[0].of}"
+
+
+def _at(some: Sequence[Reached]) -> str:
+    shares = sorted(round(one.share * 100) for one in some)
+    titles = [one.title for one in some[:_MOST_NAMED]]
+    if len(some) > _MOST_NAMED:
+        titles.append(f"{len(some) - _MOST_NAMED} more")
     span = f"{shares[0]} to {shares[-1]}" if shares[0] < shares[-1] else str(shares[0])
-    return f"{_joined(titles)} {'are' if len(low) > 1 else 'is'} at {span} % of {low[0].of}"
+    return f"{_joined(titles)} {'are' if len(some) > 1 else 'is'} at {span} %"
 
 
 def _joined(names: Sequence[str]) -> str:
@@ -97,7 +129,8 @@ def goodness(
     if result.context.modelled and not failed:
         return Goodness("doubt", f"{grades}: model against law, nothing was measured")
     if short:
-        return Goodness("bad", f"no: {short_of(short)}", f"{grades}.")
+        more = " ".join(filter(None, (f"{grades}.", at_low_clock(reached))))
+        return Goodness("bad", f"no: {short_of(short)}", more)
     if failed:
         return Goodness("bad", f"no: {grades}")
     if result.context.interrupted or all(v.grade == UNGRADED for v in verdicts.values()):
@@ -107,5 +140,7 @@ def goodness(
     if off <= _FEW_LOW * len(verdicts) and not health.fault:
         more = "So few rows may be low by chance in a healthy run."
         return Goodness("good", f"yes: {grades}", more)
-    fine = f"The roofs {_joined([one.title for one in reached])} are reached." if reached else ""
-    return Goodness("doubt", f"partly: {grades}", fine)
+    fine = [one.title for one in reached if one.share >= _ROOF_LOW]
+    roofs = f"The roofs {_joined(fine)} are reached." if fine else ""
+    more = " ".join(filter(None, (roofs, at_low_clock(reached))))
+    return Goodness("doubt", f"partly: {grades}", more)

@@ -39,7 +39,7 @@ def _fault(fault: Diagnosis) -> dict[str, Any]:
         "factor": fault.factor,
         "says": fault.sentence,
         "look_at": fault.look,
-        "rows": fault.rows,
+        "rows": len(fault.rows),
     }
 
 

@@ -57,6 +57,7 @@ COUNTERS = (
     "ci_high_seconds",
     "samples",
     "converged",
+    "paused_seconds",
     "joules",
     "joules_per_flop",
     "joules_per_byte",

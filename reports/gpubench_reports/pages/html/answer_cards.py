@@ -6,6 +6,7 @@ from collections import Counter
 
 from gpubench_reports.common.dates import order_of
 from gpubench_reports.common.plain_text import clean
+from gpubench_reports.common.units import si
 from gpubench_reports.comparisons.compare import counted, look_first, other_versions, signed
 from gpubench_reports.pages.answers import Moved, Wall, concepts_moved, walls_of
 from gpubench_reports.pages.goodness import Reached, goodness, roofs_reached
@@ -85,11 +86,12 @@ def _show_what_is_off(facts: Facts, words: str) -> Markup | None:
 def _reached(one: Reached) -> Markup:
     """A roof in a line: its name, how much of what is expected as a bar, and the value."""
     look = "bad" if one.is_low else "good"
+    at = "" if math.isnan(one.clock_hz) else f" at {si(one.clock_hz, 'Hz')}"
     return tag(
         "tr",
         tag("th", one.title, scope="row", class_="text"),
         tag("td", _bar(one.share, look), class_="bar"),
-        tag("td", f"{one.share * 100:.0f} % of {one.of}", class_="text"),
+        tag("td", f"{one.share * 100:.0f} % of {one.of}{at}", class_="text"),
         tag("td", one.value),
     )
 

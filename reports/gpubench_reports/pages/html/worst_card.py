@@ -26,8 +26,8 @@ def worst_card(facts: Facts) -> Markup:
     found = worst(verdicts.values(), _WORST - len(entries))
     if any(verdict.grade != EXPECTED for verdict in found):
         found = [verdict for verdict in found if verdict.grade != EXPECTED]
-    is_faulty = facts.health.fault is not None
-    entries += [_told(result, verdict, is_faulty) for verdict in found]
+    explained = facts.health.fault.rows if facts.health.fault else frozenset()
+    entries += [_told(result, verdict, verdict.name in explained) for verdict in found]
     if not entries:
         words = "No row was graded: the file has neither laws, nor predictions, nor roofs."
         return card(title, tag("p", words))

@@ -48,7 +48,8 @@ class Diagnosis:
     says      one line
     evidence  what else in the file speaks for it; empty for none
     look      what shows more, or what to do
-    rows      how many rows it makes at least 3 % longer
+    of_device whether a part of the machine is at fault, and not code or its compiler
+    rows      the names of those that it makes at least 3 % longer
     gain      how much likelier it is than none, as a logarithm of odds
     """
 
@@ -57,7 +58,8 @@ class Diagnosis:
     says: str
     evidence: str
     look: str
-    rows: int
+    of_device: bool
+    rows: frozenset[str]
     gain: float
 
     @property
@@ -141,7 +143,7 @@ def diagnose(result: ResultFile, reference: ResultFile | None = None) -> list[Di
             (_tried(fault, name, _best(fault, shape, rows, none), shown), name)
             for name, shape in _shapes(fault, rows, result)
         ]
-        fit = [t for t in tried if t[0].factor >= least and t[0].rows > 0 and t[0].gain >= clear]
+        fit = [t for t in tried if t[0].factor >= least and t[0].rows and t[0].gain >= clear]
         if fit:
             best, name = max(fit, key=lambda t: t[0].gain)
             if len(fit) > 1 and "several" in fault:
@@ -151,12 +153,16 @@ def diagnose(result: ResultFile, reference: ResultFile | None = None) -> list[Di
 
 
 def _tried(
-    fault: dict[str, Any], name: dict[str, str], best: tuple[float, float, int], shown: str
+    fault: dict[str, Any],
+    name: dict[str, str],
+    best: tuple[float, float, frozenset[str]],
+    shown: str,
 ) -> Diagnosis:
     gain, factor, slower = best
     words = fault["says"].format(_times(factor), **name)
     gain += fault.get("gain", _EVIDENCE) if shown else 0.0
-    return Diagnosis(fault["name"], factor, words, shown, fault["look"], slower, gain)
+    look, of_device = fault["look"], not fault.get("of_code", False)
+    return Diagnosis(fault["name"], factor, words, shown, look, of_device, slower, gain)
 
 
 def why_changed(before: ResultFile, after: ResultFile) -> list[Diagnosis]:
@@ -247,16 +253,17 @@ def _surprise(z: np.ndarray) -> np.ndarray:
 
 def _best(
     fault: dict[str, Any], shape: shapes.Shape, rows: _Rows, none: float
-) -> tuple[float, float, int]:
-    """How much likelier the rows are with the fault than without, by which factor, and how many
-    rows it makes longer."""
+) -> tuple[float, float, frozenset[str]]:
+    """How much likelier the rows are with the fault than without, by which factor, and which rows
+    it makes longer."""
     prior = _OF_A_KERNEL if fault.get("kind") == "kernel" else 0.0
 
-    def best_of(factors: np.ndarray) -> tuple[float, float, int]:
+    def best_of(factors: np.ndarray) -> tuple[float, float, frozenset[str]]:
         slowdowns = np.array([shape(float(factor)) for factor in factors])
         gains = _likelihoods(rows, slowdowns) - none - prior
         best = int(np.argmax(gains))
-        return float(gains[best]), float(factors[best]), int((slowdowns[best] > _LONGER).sum())
+        longer = rows.table["name"][slowdowns[best] > _LONGER]
+        return float(gains[best]), float(factors[best]), frozenset(longer)
 
     _, coarse, _ = best_of(_COARSE)
     return best_of(coarse * _FINE)

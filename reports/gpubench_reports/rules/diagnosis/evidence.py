@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from gpubench_reports.common.units import si
+from gpubench_reports.results.clock import clock_changed
 from gpubench_reports.results.device_files import read_device, shipped_devices
 from gpubench_reports.results.reader import ResultFile
 
@@ -62,7 +63,10 @@ def not_optimised(result: ResultFile, reference_hz: float) -> str:
 
 
 def unsteady(result: ResultFile, reference_hz: float) -> str:
-    ok = result.ok
+    """Of rows at a steady clock: samples at different clocks differ on an idle machine too."""
+    ok = pd.DataFrame([row for row in result.timed if not clock_changed(row)])
+    if ok.empty:
+        return ""
     shaky = (ok["converged"] == 0).mean()
     width = (ok["ci_high_seconds"] - ok["ci_low_seconds"]) / ok["seconds"]
     wide = (width > _WIDE).mean()

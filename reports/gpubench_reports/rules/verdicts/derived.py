@@ -5,8 +5,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gpubench_reports.results.baselines import baseline, baselines
+from gpubench_reports.results.clock import power_capped
 from gpubench_reports.results.context import PROVENANCES_OF_RUN
 from gpubench_reports.results.reader import ResultFile
+from gpubench_reports.rules.diagnosis.evidence import reference_clock
 from gpubench_reports.rules.steps import wall_of
 from gpubench_reports.rules.verdicts.rulebook import HELD_BY, SHARES_OF_STEP, number_of, ratio
 
@@ -19,20 +22,34 @@ _NOT_FROM_DRAM = ("shared", "l1", "link", "network")
 def with_derived(result: ResultFile) -> list[Row]:
     """The rows that have a time, with the figures that only rules ask for, NaN where they are not
     known."""
-    rows = result.timed
-    fastest = max((row["sm_clock_hz"] for row in rows if row["sm_clock_hz"] > 0), default=math.nan)
+    rows = _labelled(result)
+    stated = reference_clock(result)
     dram = _dram(result)
     halves = _half_bandwidths(rows)
     processes = number_of(result.context.device_state.get("processes"))
     return [
         row
         | {"processes": processes}
-        | {"clock_share": ratio(row["sm_clock_hz"], fastest)}
+        | {"clock_share": ratio(row["sm_clock_hz"], stated)}
+        | {"power_capped": 1.0 if power_capped(row) else math.nan}
         | _of_figures(row, dram)
         | _of_raw(row["raw"])
         | {"half_over_size": ratio(halves.get(_path(row), math.nan), _size(row))}
         for row in rows
     ]
+
+
+def _labelled(result: ResultFile) -> list[Row]:
+    """The rows that have a time. Where the file has no prediction, a row without a label gets the
+    one that it has in the modelled run of this device."""
+    rows, context = result.timed, result.context
+    if context.modelled or context.device not in baselines():
+        return rows
+    modelled = baseline(context.device)
+    if modelled.context.mode != context.mode or any(row["model_seconds"] > 0 for row in rows):
+        return rows
+    labels = {row["name"]: row["label"] for row in modelled.timed}
+    return [row | {"label": row["label"] or labels.get(row["name"], "")} for row in rows]
 
 
 def _dram(result: ResultFile) -> float:

@@ -29,6 +29,7 @@ _DERIVED = (
     *HELD_BY,
     "processes",
     "clock_share",
+    "power_capped",
     "interval_share",
     "dram_share",
     "requests_over_law",

@@ -1,0 +1,113 @@
+"""What the reports say of a real run: a part of the default suite on an H100 whose power limit
+moved the clock (tests/data/measured/h100-sxm.json)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gpubench_reports.commands.command_line import main
+from gpubench_reports.pages.goodness import at_low_clock, goodness, roofs_reached
+from gpubench_reports.pages.html.facts import gather
+from gpubench_reports.pages.html.worst_card import worst_card
+from gpubench_reports.results.reader import ResultFile, read
+from gpubench_reports.rules.diagnosis.evidence import unsteady
+from gpubench_reports.rules.verdicts.health import health
+from gpubench_reports.rules.verdicts.judge import judge
+
+from .factory import bandwidth_row
+from .html_pages import Elements, one_line
+
+H100 = Path(__file__).resolve().parents[1] / "data/measured/h100-sxm.json"
+
+
+@pytest.fixture(scope="module")
+def h100() -> ResultFile:
+    return read(H100)
+
+
+def without(rows: str, path: Path, **context) -> ResultFile:
+    """The run without the rows whose names contain `rows`."""
+    document = json.loads(H100.read_text(encoding="utf-8"))
+    document["benchmarks"] = [row for row in document["benchmarks"] if rows not in row["name"]]
+    document["context"] |= context
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return read(path)
+
+
+def test_a_clock_that_the_power_limit_moves_is_no_fault(h100):
+    found = health(h100)
+    assert found.well is True
+    said = "; ".join(found.sentences)
+    assert "11 rows did not converge (8 of them because the clock changed)" in said
+    assert "no row was throttled by heat or the hardware" in said
+    assert "the clock fell in 11 rows, down to 1.45 GHz (the power limit in 7 of them)" in said
+
+
+@pytest.mark.parametrize(("paused", "well"), [(0.3, True), (0.0, False)])
+def test_wide_intervals_speak_of_others_only_at_a_steady_clock(load, paused, well):
+    rows = [
+        bandwidth_row(
+            f"a/b/n:{n}", 1e9, ci_low_seconds=0.8, converged=0, paused_seconds=paused, throttled=0
+        )
+        for n in range(12)
+    ]
+    found = load(rows)
+    assert health(found).well is well
+    assert unsteady(found, 0.0) == (
+        "" if well else "100% of the rows did not converge, 100% have intervals wider than 5%"
+    )
+
+
+def test_low_rows_blame_the_clock_and_not_a_neighbour(h100):
+    why = judge(h100)["compute_peak/wgmma/dtype:fp8"].why
+    assert why == (
+        "the power limit lowered the SM clock (at 88.7 % of its maximum); the row did not "
+        "converge, because the clock changed while it ran (interval 15.7 %)"
+    )
+    steady = judge(h100)["data_pipeline/load/memory:pinned/decode:host/threads:8/depth:8/us:100"]
+    assert "something else may have used the device or the host" in steady.why
+
+
+def test_roofs_that_only_the_clock_keeps_low_are_not_held_against_the_device(h100):
+    reached = roofs_reached(h100)
+    assert [one.title for one in reached if one.is_low] == ["bf16x2", "fp16x2"]
+    assert at_low_clock(reached) == (
+        "tensor bf16, tensor fp8, tensor fp16 and 2 more are at 77 to 87 %, because the clock fell "
+        "as low as 1.72 GHz."
+    )
+    found = goodness(h100, judge(h100), health(h100), reached)
+    assert found.words == "no: bf16x2 and fp16x2 are at 50 % of expected"
+    assert found.more.endswith(at_low_clock(reached))
+
+
+def test_rows_without_a_prediction_are_bound_by_what_the_model_says(h100, tmp_path):
+    bound = {name: verdict.bound for name, verdict in judge(h100).items()}
+    assert bound["stream/copy/dtype:fp32/bytes:16/unroll:4"] == "dram"
+    assert bound["compute_peak/wgmma/dtype:fp8"] == "tensor"
+    other = judge(without("nothing", tmp_path / "hot.json", mode="hot"))
+    assert {verdict.bound for verdict in other.values()} == {""}
+
+
+def test_a_fault_of_the_code_is_told_and_the_device_stays_healthy(h100):
+    found = health(h100)
+    assert found.fault is not None
+    assert (found.fault.fault, found.fault.of_device, found.well) == ("spills", False, True)
+    assert "the model may underestimate what spills cost" in found.fault.look
+
+
+def test_only_rows_that_the_fault_makes_longer_are_explained_by_it(h100):
+    facts = gather(h100)
+    assert facts.health.fault.rows == {row["name"] for row in h100.timed if row["local_bytes"] > 0}
+    assert "Probably what is said above" not in one_line(Elements(worst_card(facts)).text)
+
+
+def test_the_first_lines_say_it(capsys):
+    assert main(["table", str(H100)]) == 0
+    healthy, fault, _, also, good = capsys.readouterr().out.splitlines()[1:6]
+    assert healthy.strip() == "healthy"
+    assert fault.startswith("probably: kernels that spill registers")
+    assert also.startswith("also:     11 rows did not converge")
+    assert good.startswith("good?     no: bf16x2 and fp16x2 are at 50 % of expected.")
