@@ -156,11 +156,12 @@ def test_own_matmul_is_the_fastest_of_the_kernels_for_a_device(folder):
 
 def test_rows_that_say_nothing_are_left_out(folder):
     folder.suites(4.4e12, 4.4e12, 4.35e12, 4.35e12, 4.35e12)
-    folder.file("suite-1.json", copy_row(4.9e12, converged=0.0))
+    folder.file("suite-1.json", copy_row(4.9e12, 0.1, converged=0.0))
     folder.file("suite-2.json", make_row("fusion/add/n:1", 1e-3))
     _, (found,) = goals.hold(folder.path, goals.goals_of(GOALS)[:1])
     assert (found.verdict, found.figure) == ("met", 4.35e12)
-    assert found.words == f"{COPY}; 3 runs; 2 left out, the first because {COPY} did not converge"
+    why = "did not converge: its interval is 20 % of its time"
+    assert found.words == f"{COPY}; 3 runs; 2 left out, the first because {COPY} {why}"
     # The other rows of the same run still count.
     unsure = make_row("stream/copy/n:1", useful_bytes_per_second=4.9e12, converged=0.0)
     for number in (1, 2, 3, 4, 5):
@@ -213,7 +214,7 @@ def test_what_was_not_run_is_absent_with_its_reason(folder):
     ("row", "why"),
     [
         (copy_row(4.4e12, throttled=1.0), "ran throttled"),
-        (copy_row(4.4e12, converged=0.0), "did not converge"),
+        (copy_row(4.4e12, 0.1, converged=0.0), "did not converge: its interval is 20 %"),
         (make_row(COPY, skipped=True, skip_reason="too little memory"), "too little memory"),
         (make_row(COPY, label="dram"), "has no useful_bytes_per_second"),
     ],

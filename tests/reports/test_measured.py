@@ -14,10 +14,11 @@ from gpubench_reports.pages.html.facts import gather
 from gpubench_reports.pages.html.worst_card import worst_card
 from gpubench_reports.results.reader import ResultFile, read
 from gpubench_reports.rules.diagnosis.evidence import unsteady
+from gpubench_reports.rules.rule_rows import RuleRows, UnusableError
 from gpubench_reports.rules.verdicts.health import health
 from gpubench_reports.rules.verdicts.judge import judge
 
-from .factory import bandwidth_row
+from .factory import bandwidth_row, make_row
 from .html_pages import Elements, one_line
 
 H100 = Path(__file__).resolve().parents[1] / "data/measured/h100-sxm.json"
@@ -106,8 +107,21 @@ def test_only_rows_that_the_fault_makes_longer_are_explained_by_it(h100):
 
 def test_the_first_lines_say_it(capsys):
     assert main(["table", str(H100)]) == 0
-    healthy, fault, _, also, good = capsys.readouterr().out.splitlines()[1:6]
+    resumed, healthy, fault, _, also, good = capsys.readouterr().out.splitlines()[1:7]
+    assert "resumed by another process at 2026-11-27 14:04" in resumed
     assert healthy.strip() == "healthy"
     assert fault.startswith("probably: kernels that spill registers")
     assert also.startswith("also:     11 rows did not converge")
     assert good.startswith("good?     no: bf16x2 and fp16x2 are at 50 % of expected.")
+
+
+def test_a_row_that_nearly_converged_is_used(h100, load):
+    rows = RuleRows(h100)
+    mma = "compute_peak/mma/dtype:bf16"  # an interval of 3.1 %
+    assert rows.usable(mma)["converged"] == 0
+    padded = "tile_alignment/vocabulary/dtype:bf16/pass:forward/n:50304"
+    with pytest.raises(UnusableError, match="converge: its interval is 34 % of its time"):
+        rows.usable(padded)
+    few = RuleRows(load([make_row("a/b", converged=0, samples=5)]))
+    with pytest.raises(UnusableError, match="a/b did not converge: it has 5 samples"):
+        few.usable("a/b")

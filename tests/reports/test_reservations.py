@@ -49,6 +49,15 @@ def test_every_report_says_what_was_injected_into_the_model(write, capsys, words
     assert "injected into the model: hot-gpu" in said
 
 
+@pytest.mark.parametrize("words", [*REPORTS, ["csv"], ["claims", "--json"]], ids=" ".join)
+def test_every_report_says_that_a_run_was_resumed(write, capsys, words):
+    once, again = "2026-11-27T14:04:12+00:00", "2026-11-27T14:10:12+00:00"
+    said = said_by(write(document(resumed=[once])), capsys, words)
+    assert "broken off and resumed by another process at 2026-11-27 14:04" in said
+    said = said_by(write(document(resumed=[once, again])), capsys, words)
+    assert "by another process 2 times, last at 2026-11-27 14:10" in said
+
+
 def test_the_page_begins_with_it(write, tmp_path, capsys):
     path = write(document(interrupted=True, caveats=[SHARED, "<b>"]))
     assert main(["html", str(path)]) == 0

@@ -39,6 +39,7 @@ def _fault(fault: Diagnosis) -> dict[str, Any]:
         "factor": fault.factor,
         "says": fault.sentence,
         "look_at": fault.look,
+        "of_device": fault.of_device,
         "rows": len(fault.rows),
     }
 

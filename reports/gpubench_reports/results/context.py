@@ -61,6 +61,7 @@ class Context:
     conditions: str  # the faults and delays that were injected into a model
     device_state: Mapping[str, Any]  # ecc, pcie_width, ...: docs/result-format.md
     caveats: tuple[str, ...]  # sentences about the device, such as that others used it too
+    resumed: tuple[str, ...]  # when another process went on with the run
     interrupted: bool  # rows that were to be run are missing
     not_run: int  # how many, as far as the run's journal says; 0 where that is not known
 
@@ -80,6 +81,10 @@ class Context:
         if self.interrupted:
             count, verb = self.not_run or "some", "was" if self.not_run == 1 else "were"
             said.append(f"this run was interrupted: {count} of its rows {verb} not run")
+        if self.resumed:
+            last = self.resumed[-1][:16].replace("T", " ")
+            times = f"{len(self.resumed)} times, last at" if len(self.resumed) > 1 else "at"
+            said.append(f"this run was broken off and resumed by another process {times} {last}")
         if self.conditions:
             said.append(
                 f"conditions (faults, delays) were injected into the model: {self.conditions}"
@@ -143,6 +148,7 @@ def context_of(check: Checker, context: dict[str, Any]) -> Context:
         conditions=check.text(context, "conditions", "context", ""),
         device_state=state,
         caveats=tuple(filter(None, texts_of(check, context, "caveats", "context"))),
+        resumed=tuple(texts_of(check, context, "resumed", "context")),
         interrupted=context.get("interrupted", False) is True,
         not_run=0,
     )

@@ -10,6 +10,8 @@ from gpubench_reports.common.units import si
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.expressions import Expression
 
+_NARROW = 0.05  # of the time: an interval that leaves a row usable, though it did not converge
+
 
 class UnusableError(Exception):
     """Why a rule gives no figure."""
@@ -39,7 +41,9 @@ class RuleRows:
             raise UnusableError(f"{name} {row['status']}: {row['reason']}")
         # A modelled time has no noise: such a row only ran out of time on a busy host.
         if row["converged"] == 0 and not self._modelled:
-            raise UnusableError(f"{name} did not converge")
+            width = (row["ci_high_seconds"] - row["ci_low_seconds"]) / row["seconds"]
+            if not width <= _NARROW:
+                raise UnusableError(f"{name} did not converge{_how_far(row, width)}")
         if row["throttled"] > 0:
             raise UnusableError(f"{name} ran throttled")
         return row
@@ -68,6 +72,13 @@ class RuleRows:
         except KeyError as missing:
             raise UnusableError(f"{row['name']} has no {missing.args[0]}") from None
         return self.usable(self.matching(wanted)[0])
+
+
+def _how_far(row: Mapping[str, Any], width: float) -> str:
+    """What a row that did not converge has instead, as far as it says."""
+    if not math.isnan(width):
+        return f": its interval is {figure_text(width, 'fraction')} of its time"
+    return f": it has {row['samples']:.0f} samples" if row["samples"] > 0 else ""
 
 
 def plain_figure(row: dict[str, Any], key: str) -> Any:
