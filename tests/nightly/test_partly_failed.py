@@ -188,3 +188,13 @@ def test_decisions_count_in_the_order_in_which_they_were_made(store: Store, monk
     old = store.root / "decisions/20280101T000000Z-0000.json"  # of before they were numbered
     old.write_text(json.dumps(decision | {"reason": "zero"}))
     assert [found["reason"] for found in store.decisions()] == ["zero", *made]
+
+
+def test_one_process_is_too_few_and_the_night_says_so(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "run.json"
+    path.write_bytes(process_file(ROWS))
+    assert main(["add", f"--store={tmp_path / 's'}", str(path)]) == 2
+    said = capsys.readouterr().out
+    assert (
+        "night 1 has no row to judge: 1 of 1 processes gave a sound time, at least 3 must" in said
+    )

@@ -17,7 +17,13 @@ SUMMARY = "store result files as one night, and judge it"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     store_arguments(parser)
     rehearsal_argument(parser)
-    parser.add_argument("results", nargs="+", type=Path, metavar="FILE.json")
+    parser.add_argument(
+        "results",
+        nargs="+",
+        type=Path,
+        metavar="FILE.json",
+        help="one per process that measured; a row needs the times of several",
+    )
     parser.add_argument("--machine", metavar="NAME", help="default: the files' host and device")
     told_arguments(parser)
 

@@ -60,6 +60,16 @@ class MachineStatus:
         return decision is not None and self.day <= decision["until"]
 
 
+def _why(index: Index, machine: str, number: int) -> str:
+    """What most rows of a night lack."""
+    found = index.rows(
+        "select problem from problem where machine = ? and number = ?"
+        " group by problem order by count(*) desc, problem limit 1",
+        (machine, number),
+    )
+    return f": {found[0][0]}" if found else ""
+
+
 def status(store: Store, index: Index, settings: Settings) -> list[MachineStatus]:
     """One a machine, from the index as it is."""
     decisions = present_decisions(store, index)
@@ -95,7 +105,7 @@ def status(store: Store, index: Index, settings: Settings) -> list[MachineStatus
         elif not verdict:
             one.unjudged.append(f"night {number} has not been judged")
         elif not verdict["judged"]:
-            one.unjudged.append(f"night {number} gave no sound time")
+            one.unjudged.append(f"night {number} has no row to judge{_why(index, machine, number)}")
         elif note:
             one.unjudged.append(f"night {number}: {note}")
         one.unjudged += [missing_line(entry) for entry in verdict.get("missing", [])]

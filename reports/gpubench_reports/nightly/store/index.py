@@ -268,7 +268,8 @@ class Index:
             if len(sound["first"]) < least or not valid:
                 have, of = len(sound["first"]), len(stages["first"])
                 if valid:
-                    problems.setdefault(key, f"{have} of {of} processes gave a sound time")
+                    said = f"{have} of {of} processes gave a sound time, at least {least} must"
+                    problems.setdefault(key, said)
                 continue
             if len(sound["rerun"]) < least:
                 sound["rerun"] = []
