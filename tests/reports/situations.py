@@ -81,8 +81,8 @@ SITUATIONS = {
         "noisy neighbour", "something else ran on the GPU or the host", "another process on the GPU"
     ),
     "spills": Situation(
-        ("✓ healthy", "Probably: kernels that spill registers take 2.14 times as long"),
-        ("healthy", "probably: kernels that spill registers take 2.14 times as long"),
+        ("✓ device healthy", "Probably: kernels that spill registers take 2.14 times as long"),
+        ("device healthy", "probably: kernels that spill registers take 2.14 times as long"),
         "spills",
     ),
     "no-optimisation": _of(

@@ -103,8 +103,11 @@ def test_a_kernel_is_the_only_one_if_no_other_has_changed(
 def test_evidence_is_quoted(tmp_path: Path) -> None:
     (found, *_) = diagnose(measured(tmp_path, 0, "throttled"))
     assert "the driver held the clock back in 100% of the rows" in found.sentence
+
+
+def test_ecc_is_no_evidence_since_it_is_always_on_where_it_costs_nothing(tmp_path: Path) -> None:
     (found, *_) = diagnose(measured(tmp_path, 0, "ECC on"))
-    assert "ECC is on" in found.sentence
+    assert (found.fault, found.evidence) == ("device_memory", "")
 
 
 def test_a_model_has_no_fault(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_a_roof_that_no_row_is_made_for_has_its_best_row(load):
 def test_rows_without_a_grade_are_explained(load):
     text = one_line(Elements(summary_of(load, [make_row("a/b/n:1", label="latency")])).text)
     assert (
-        "Not graded: no law at their size, and no roof to compare them with (bound by latency)"
+        "Not graded: no law at their size, and nothing else to compare them with (bound by latency)"
         in text
     )
     graded = summary_of(load, [make_row("a/b/n:1", roof_fraction=0.9)])

@@ -4,7 +4,9 @@ moved the clock (tests/data/measured/h100-sxm.json)."""
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,13 +14,16 @@ from gpubench_reports.commands.command_line import main
 from gpubench_reports.pages.goodness import at_low_clock, goodness, roofs_reached
 from gpubench_reports.pages.html.facts import gather
 from gpubench_reports.pages.html.worst_card import worst_card
+from gpubench_reports.pages.paragraphs import of_concept
 from gpubench_reports.results.reader import ResultFile, read
+from gpubench_reports.rules.diagnosis.diagnose import diagnose
 from gpubench_reports.rules.diagnosis.evidence import unsteady
 from gpubench_reports.rules.rule_rows import RuleRows, UnusableError
 from gpubench_reports.rules.verdicts.health import health
 from gpubench_reports.rules.verdicts.judge import judge
 
-from .factory import bandwidth_row, make_row
+from . import planted
+from .factory import DRAM, bandwidth_row, make_row
 from .html_pages import Elements, one_line
 
 H100 = Path(__file__).resolve().parents[1] / "data/measured/h100-sxm.json"
@@ -29,10 +34,10 @@ def h100() -> ResultFile:
     return read(H100)
 
 
-def without(rows: str, path: Path, **context) -> ResultFile:
-    """The run without the rows whose names contain `rows`."""
+def kept(path: Path, which: Callable[[dict[str, Any]], bool], **context: Any) -> ResultFile:
+    """The run with some of its rows, and another context."""
     document = json.loads(H100.read_text(encoding="utf-8"))
-    document["benchmarks"] = [row for row in document["benchmarks"] if rows not in row["name"]]
+    document["benchmarks"] = list(filter(which, document["benchmarks"]))
     document["context"] |= context
     path.write_text(json.dumps(document), encoding="utf-8")
     return read(path)
@@ -47,11 +52,13 @@ def test_a_clock_that_the_power_limit_moves_is_no_fault(h100):
     assert "the clock fell in 11 rows, down to 1.45 GHz (the power limit in 7 of them)" in said
 
 
-@pytest.mark.parametrize(("paused", "well"), [(0.3, True), (0.0, False)])
-def test_wide_intervals_speak_of_others_only_at_a_steady_clock(load, paused, well):
+@pytest.mark.parametrize(
+    ("paused", "low", "well"), [(0.3, 0.8, True), (0.0, 0.8, False), (0.0, 0.97, True)]
+)
+def test_wide_intervals_speak_of_others_only_at_a_steady_clock(load, paused, low, well):
     rows = [
         bandwidth_row(
-            f"a/b/n:{n}", 1e9, ci_low_seconds=0.8, converged=0, paused_seconds=paused, throttled=0
+            f"a/b/n:{n}", 1e9, ci_low_seconds=low, converged=0, paused_seconds=paused, throttled=0
         )
         for n in range(12)
     ]
@@ -72,6 +79,11 @@ def test_low_rows_blame_the_clock_and_not_a_neighbour(h100):
     assert "something else may have used the device or the host" in steady.why
 
 
+def test_an_interval_far_narrower_than_the_gap_is_no_reason_for_it(h100):
+    found = judge(h100)["compute_peak/wgmma/dtype:bf16"]
+    assert found.why == "the power limit lowered the SM clock (at 92.3 % of its maximum)"
+
+
 def test_roofs_that_only_the_clock_keeps_low_are_not_held_against_the_device(h100):
     reached = roofs_reached(h100)
     assert [one.title for one in reached if one.is_low] == ["bf16x2", "fp16x2"]
@@ -88,7 +100,7 @@ def test_rows_without_a_prediction_are_bound_by_what_the_model_says(h100, tmp_pa
     bound = {name: verdict.bound for name, verdict in judge(h100).items()}
     assert bound["stream/copy/dtype:fp32/bytes:16/unroll:4"] == "dram"
     assert bound["compute_peak/wgmma/dtype:fp8"] == "tensor"
-    other = judge(without("nothing", tmp_path / "hot.json", mode="hot"))
+    other = judge(kept(tmp_path / "hot.json", lambda row: True, mode="hot"))
     assert {verdict.bound for verdict in other.values()} == {""}
 
 
@@ -97,6 +109,25 @@ def test_a_fault_of_the_code_is_told_and_the_device_stays_healthy(h100):
     assert found.fault is not None
     assert (found.fault.fault, found.fault.of_device, found.well) == ("spills", False, True)
     assert "the model may underestimate what spills cost" in found.fault.look
+
+
+def test_a_part_that_limits_no_row_is_not_at_fault(tmp_path):
+    """Two peaks at half of what is expected look like a DRAM 45 times as slow, where no row shows
+    that it is not."""
+    found = kept(
+        tmp_path / "roofs.json",
+        lambda row: (
+            row["concept"] == "compute_peak"
+            or (row["concept"] == "memory_hierarchy" and "8589934592" not in row["name"])
+        ),
+    )
+    assert [one.fault for one in diagnose(found) if one.of_device] == []
+
+
+def test_a_slow_host_leaves_the_device_healthy(write):
+    found = health(read(write(planted.document(0, "slow host"))))
+    assert found.fault is not None
+    assert (found.fault.of_device, found.well) == (False, True)
 
 
 def test_only_rows_that_the_fault_makes_longer_are_explained_by_it(h100):
@@ -109,7 +140,7 @@ def test_the_first_lines_say_it(capsys):
     assert main(["table", str(H100)]) == 0
     resumed, healthy, fault, _, also, good = capsys.readouterr().out.splitlines()[1:7]
     assert "resumed by another process at 2026-11-27 14:04" in resumed
-    assert healthy.strip() == "healthy"
+    assert healthy.strip() == "device healthy"
     assert fault.startswith("probably: kernels that spill registers")
     assert also.startswith("also:     11 rows did not converge")
     assert good.startswith("good?     no: bf16x2 and fp16x2 are at 50 % of expected.")
@@ -125,3 +156,28 @@ def test_a_row_that_nearly_converged_is_used(h100, load):
     few = RuleRows(load([make_row("a/b", converged=0, samples=5)]))
     with pytest.raises(UnusableError, match="a/b did not converge: it has 5 samples"):
         few.usable("a/b")
+
+
+def test_notes_that_differ_in_their_numbers_alone_are_one(capsys):
+    assert main(["table", str(H100)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    notes = [line.split(maxsplit=1)[1] for line in lines[lines.index("notes") + 1 :] if line]
+    paused = [note for note in notes if note.startswith("paused")]
+    assert paused == [
+        "paused 0.14-1.6 s in all, because the clock had dropped; it did not recover: "
+        "measured at 1.45-1.99 GHz, not at 1.85-1.98"
+    ]
+
+
+def test_a_paragraph_counts_rows_of_which_nothing_says_what_binds_them(load):
+    rows = [make_row("a/b/n:1", label="dram"), *(make_row(f"a/b/n:{n}", label="") for n in (2, 3))]
+    found = load(rows)
+    said = of_concept(found.records, judge(found))
+    assert "Bound by nothing known (2 rows) and dram (1 row)." in said
+
+
+def test_a_paragraph_names_two_rows_and_counts_the_others(load):
+    rows = [bandwidth_row(f"a/b/n:{n}", DRAM / 3, DRAM) for n in (1, 2, 3)]
+    found = load(rows)
+    said = of_concept(found.records, judge(found))
+    assert "b/n:2 is low (33.3 % of the predicted limit), and 1 more row." in said

@@ -125,7 +125,7 @@ def test_a_concepts_paragraph_names_each_yardstick_and_what_has_none(load):
     assert rest[1:] == [
         "All 3 graded rows are as expected: 2 at 95-100 % of the predicted limit and 1 at 80 % "
         "of its dram roof.",
-        "1 row not graded: no law at that size or shape, and no roof to compare it with "
+        "1 row not graded: no law at that size or shape, and nothing else to compare it with "
         "(bound by latency).",
     ]
 

@@ -31,7 +31,7 @@ def to_markdown(
     context = result.context
     lines = _head(context.device_title, context)
     state = health(result)
-    word = {True: "healthy", False: "**not healthy**", None: "health not observed"}[state.well]
+    word = {True: state.word, False: "**not healthy**", None: "health not observed"}[state.well]
     lines += [
         f"{len(result.timed)} of {len(result.records) + context.not_run} rows {context.verb}; "
         f"{word}: "

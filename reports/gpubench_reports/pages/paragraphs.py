@@ -133,9 +133,9 @@ def _range(group: Records) -> str:
 
 
 def _bounds(judged: list[Verdict]) -> str:
-    bounds = Counter(v.bound for v in judged if v.bound).most_common()
-    if not bounds:
+    if not any(v.bound for v in judged):
         return ""
+    bounds = Counter(v.bound or "nothing known" for v in judged).most_common()
     if len(bounds) == 1:
         every = "Every row is" if len(judged) > 1 else "It is"
         return f"{every} bound by {bounds[0][0]}."
@@ -155,7 +155,7 @@ def _grades(found: list[Verdict]) -> list[str]:
             f"{v.name.partition('/')[2]} is {v.grade} ({v.share * 100:.3g} % of {v.yardstick})"
             for v in off[:2]
         ]
-        more = f", and {len(off) - 2} more are not as expected" if len(off) > 2 else ""
+        more = f", and {plural(len(off) - 2, 'more row')}" if len(off) > 2 else ""
         said.append("Not as expected: " + _listed(parts) + more + ".")
     if meant:
         lowest = min(v.share for v in meant)
@@ -181,7 +181,7 @@ def _grades(found: list[Verdict]) -> list[str]:
         it = "it" if len(without) == 1 else "them"
         said.append(
             f"{plural(len(without), 'row')} not graded: no law at that size or shape, and "
-            f"no roof to compare {it} with (bound by {labels})."
+            f"nothing else to compare {it} with (bound by {labels})."
         )
     return said
 

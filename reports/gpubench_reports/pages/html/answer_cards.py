@@ -32,12 +32,12 @@ def answer_cards(facts: Facts) -> Markup:
 
 def _health_card(facts: Facts) -> Markup:
     found = facts.health
-    word = {True: "✓ healthy", False: "✗ not healthy", None: "? not observed"}[found.well]
+    mark = {True: "✓", False: "✗", None: "?"}[found.well]
     look = _OTHER[found.well]
     seen = tag("ul", [tag("li", sentence) for sentence in found.sentences], class_="plain small")
     return card(
         "Is this run healthy?",
-        tag("p", word, class_=f"state {look}"),
+        tag("p", f"{mark} {found.word}", class_=f"state {look}"),
         *_told(found.fault),
         seen if found.sentences else None,
         look=f"answer {look}",

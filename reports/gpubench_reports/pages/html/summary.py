@@ -59,7 +59,7 @@ def _ungraded(verdicts: Mapping[str, Verdict]) -> Markup | None:
     what = ", ".join(dict.fromkeys(labels))
     return tag(
         "p",
-        "Not graded: no law at their size, and no roof to compare them with (bound by "
+        "Not graded: no law at their size, and nothing else to compare them with (bound by "
         f"{what}); a row's name in the table says which.",
         class_="small",
     )

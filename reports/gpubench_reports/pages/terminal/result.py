@@ -1,6 +1,7 @@
 """A result file in the terminal."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 
 import pandas as pd
 from rich.text import Text
@@ -25,6 +26,8 @@ from gpubench_reports.rules.verdicts.verdict import FINE, Verdict, worst
 
 # A terminal table longer than this is read by nobody, and takes minutes to lay out.
 MOST_ROWS = 5000
+_MOST_ALIKE = 3  # notes that differ in their numbers alone; more are one note, with ranges
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def print_result(result: ResultFile, verdicts: Mapping[str, Verdict]) -> None:
@@ -63,7 +66,7 @@ def observed_health(result: ResultFile) -> Health | None:
 
 def health_line(state: Health) -> str:
     """Whether the device is healthy, and what was seen unless a fault comes first."""
-    word = {True: "healthy", False: "NOT HEALTHY", None: "health not observed"}[state.well]
+    word = {True: state.word, False: "NOT HEALTHY", None: "health not observed"}[state.well]
     return word if state.fault else f"{word} ({_seen(state)})"
 
 
@@ -99,10 +102,11 @@ def _result_table(
 ) -> tuple[Sheet, list[str]]:
     """The table and, since many rows have the same and they are long, its notes by number."""
     columns = columns_of(rows, verdicts, context)
+    told = _told(note for column in columns for notes in column.parts or [] for note in notes)
     numbers: dict[str, int] = {}
 
     def short(notes: list[str]) -> str:
-        found = [numbers.setdefault(note, len(numbers) + 1) for note in notes]
+        found = [numbers.setdefault(told[note], len(numbers) + 1) for note in notes]
         return " ".join(map(str, found)) or NONE
 
     shown = [
@@ -111,3 +115,24 @@ def _result_table(
         if column.key != "wall"
     ]
     return table_of(shown), list(numbers)
+
+
+def _told(notes: Iterable[str]) -> dict[str, str]:
+    """What the table says for each note: many that differ in their numbers alone become one."""
+    alike: dict[str, dict[str, None]] = {}
+    for note in notes:
+        alike.setdefault(_NUMBER.sub("#", note), {})[note] = None
+    found = {}
+    for some in alike.values():
+        one = _with_ranges(list(some)) if len(some) > _MOST_ALIKE else ""
+        found |= {note: one or note for note in some}
+    return found
+
+
+def _with_ranges(notes: list[str]) -> str:
+    """One note for those that differ in their numbers: "measured at 1.3-1.9 GHz"."""
+    ranges = []
+    for numbers in zip(*map(_NUMBER.findall, notes), strict=True):
+        least, most = min(numbers, key=float), max(numbers, key=float)
+        ranges.append(least if least == most else f"{least}-{most}")
+    return _NUMBER.sub(lambda _: ranges.pop(0), notes[0])

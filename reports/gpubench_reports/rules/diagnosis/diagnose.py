@@ -48,7 +48,7 @@ class Diagnosis:
     says      one line
     evidence  what else in the file speaks for it; empty for none
     look      what shows more, or what to do
-    of_device whether a part of the machine is at fault, and not code or its compiler
+    of_device whether a part of the machine is at fault, and not the host, code or its compiler
     rows      the names of those that it makes at least 3 % longer
     gain      how much likelier it is than none, as a logarithm of odds
     """
@@ -161,7 +161,7 @@ def _tried(
     gain, factor, slower = best
     words = fault["says"].format(_times(factor), **name)
     gain += fault.get("gain", _EVIDENCE) if shown else 0.0
-    look, of_device = fault["look"], not fault.get("of_code", False)
+    look, of_device = fault["look"], "of" not in fault
     return Diagnosis(fault["name"], factor, words, shown, look, of_device, slower, gain)
 
 
@@ -261,6 +261,8 @@ def _best(
     def best_of(factors: np.ndarray) -> tuple[float, float, frozenset[str]]:
         slowdowns = np.array([shape(float(factor)) for factor in factors])
         gains = _likelihoods(rows, slowdowns) - none - prior
+        # A part that limits no row cannot be seen: only an absurd factor would make it matter.
+        gains[slowdowns.max(axis=1) < np.sqrt(factors)] = -np.inf
         best = int(np.argmax(gains))
         longer = rows.table["name"][slowdowns[best] > _LONGER]
         return float(gains[best]), float(factors[best]), frozenset(longer)

@@ -22,6 +22,12 @@ class Health:
     sentences: list[str]
     fault: Diagnosis | None = None
 
+    @property
+    def word(self) -> str:
+        if self.well and self.fault:  # which is the code's or the host's
+            return "device healthy"
+        return {True: "healthy", False: "not healthy", None: "not observed"}[self.well]
+
 
 def health(result: ResultFile) -> Health:
     """Clock, throttling, temperature, convergence and failures of a file, and the one fault that
