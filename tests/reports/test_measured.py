@@ -4,6 +4,7 @@ moved the clock (tests/data/measured/h100-sxm.json)."""
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from gpubench_reports.commands.command_line import main
+from gpubench_reports.pages.answers import walls_of
 from gpubench_reports.pages.goodness import at_low_clock, goodness, roofs_reached
 from gpubench_reports.pages.html.facts import gather
 from gpubench_reports.pages.html.worst_card import worst_card
@@ -72,7 +74,7 @@ def test_wide_intervals_speak_of_others_only_at_a_steady_clock(load, paused, low
 def test_low_rows_blame_the_clock_and_not_a_neighbour(h100):
     why = judge(h100)["compute_peak/wgmma/dtype:fp8"].why
     assert why == (
-        "the power limit lowered the SM clock (at 88.7 % of its maximum); the row did not "
+        "the power limit lowered the SM clock (88.7 % of the stated clock); the row did not "
         "converge, because the clock changed while it ran (interval 15.7 %)"
     )
     steady = judge(h100)["data_pipeline/load/memory:pinned/decode:host/threads:8/depth:8/us:100"]
@@ -81,7 +83,7 @@ def test_low_rows_blame_the_clock_and_not_a_neighbour(h100):
 
 def test_an_interval_far_narrower_than_the_gap_is_no_reason_for_it(h100):
     found = judge(h100)["compute_peak/wgmma/dtype:bf16"]
-    assert found.why == "the power limit lowered the SM clock (at 92.3 % of its maximum)"
+    assert found.why == "the power limit lowered the SM clock (92.3 % of the stated clock)"
 
 
 def test_roofs_that_only_the_clock_keeps_low_are_not_held_against_the_device(h100):
@@ -181,3 +183,27 @@ def test_a_paragraph_names_two_rows_and_counts_the_others(load):
     found = load(rows)
     said = of_concept(found.records, judge(found))
     assert "b/n:2 is low (33.3 % of the predicted limit), and 1 more row." in said
+
+
+def test_a_run_without_predictions_is_validated_against_the_run_that_ships(tmp_path, capsys):
+    assert main(["validate", str(H100), f"--out={tmp_path}"]) == 0
+    *_, compared, unsure, lowered, _, _ = capsys.readouterr().out.splitlines()
+    assert compared == "48 rows compared, 0 measured without a prediction"
+    assert unsure.startswith("6 of them did not converge, with a wide interval or none")
+    assert lowered.startswith("11 of them ran after the clock had fallen")
+
+
+def test_a_wall_states_the_middle_of_its_roofs_only_if_most_rows_have_one(load):
+    rows = [make_row(f"a/b/n:{n}", roof_fraction=0.3) for n in (1, 2)]
+    without = [make_row(f"a/b/n:{n}") for n in (3, 4, 5)]
+    for some, middle in (([*rows, *without[:2]], 0.3), ([*rows, *without], math.nan)):
+        found = load(some)
+        (wall,) = walls_of(found, judge(found))
+        assert wall.of_roof == pytest.approx(middle, nan_ok=True)
+
+
+@pytest.mark.parametrize(("hz", "told"), [(1.995e9, False), (2.1e9, True)])
+def test_a_step_of_the_clock_does_not_explain_a_row_far_above_its_law(load, hz, told):
+    row = bandwidth_row("a/b", DRAM * 1.3, DRAM, sm_clock_hz=hz)
+    (verdict,) = judge(load([row])).values()
+    assert ("the clock was higher than the roofs assume" in verdict.why) is told

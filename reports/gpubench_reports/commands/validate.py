@@ -11,7 +11,7 @@ SUMMARY = "compare the model's times with measured ones"
 HELP = """\
 Compares predicted with measured times, so it needs a file measured on a GPU. It uses every measured
 row that has a prediction (--predict), or whose name is in a modelled file of the same device and
-mode.
+mode: one that is given, else the one that ships with gpubench.
 
 Prints the signed error by concept, its mean size (MAPE), the worst rows, and how many rows meet the
 target. The target is 25 % from the data sheet alone, and 10 % if the roof that limits the row was

@@ -8,7 +8,11 @@ import pandas as pd
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.json_text import json_text
+from gpubench_reports.results.baselines import baseline, baselines
+from gpubench_reports.results.clock import clock_lowered
 from gpubench_reports.results.reader import ResultFile
+from gpubench_reports.rules.diagnosis.evidence import reference_clock
+from gpubench_reports.rules.rule_rows import is_unsure
 
 # What we want of a time: on a GPU whose figures were fitted, and from the data sheet alone.
 TARGET_FITTED, TARGET_PREDICTED = 0.10, 0.25
@@ -28,6 +32,10 @@ class Validation:
     fitted     whether the roof that bounds the row was calibrated on this GPU: the row tests
                the model's form, not its foresight; all others are held out
 
+    unsure     whether the row did not converge and its interval is wide, so that its error is
+               partly noise
+    lowered    whether the clock had fallen, which the prediction does not know
+
     `unmatched` counts measured rows without a prediction.
     """
 
@@ -38,7 +46,8 @@ class Validation:
 
 def validate(results: Sequence[ResultFile]) -> Validation:
     """Measured rows with their `model_seconds`, or else with the time of the same row in a
-    modelled file of the same device and mode among `results`.
+    modelled file of the same device and mode among `results`, or in the one that ships if
+    there is neither.
 
     Raises ReportError where nothing was measured, or nothing of it predicted.
     """
@@ -46,7 +55,7 @@ def validate(results: Sequence[ResultFile]) -> Validation:
     if not measured:
         raise ReportError(results[0].path, "is modelled: a validation needs a measured file")
     modelled: dict[tuple[str, str, str], float] = {}
-    for result in results:
+    for result in [*_shipped(results), *results]:
         if result.context.modelled:
             key = (result.context.device, result.context.mode)
             for row in result.timed:
@@ -61,10 +70,13 @@ def validate(results: Sequence[ResultFile]) -> Validation:
         rows["measured"] = rows["seconds"]
         from_file = [modelled.get((context.device, context.mode, n), np.nan) for n in rows["name"]]
         rows["predicted"] = rows["model_seconds"].fillna(pd.Series(from_file, index=rows.index))
+        clock = reference_clock(result)
+        rows["unsure"] = [is_unsure(row) for row in result.timed]
+        rows["lowered"] = [clock_lowered(row, clock) for row in result.timed]
         rows["fitted"] = rows["label"].isin(calibrated)
         known = rows["predicted"] > 0
         unmatched += int((~known).sum())
-        found.append(rows.loc[known, [*_COLUMNS, "fitted"]])
+        found.append(rows.loc[known, [*_COLUMNS, "fitted", "unsure", "lowered"]])
     rows = pd.concat(found, ignore_index=True)
     if rows.empty:
         raise ReportError(
@@ -74,6 +86,18 @@ def validate(results: Sequence[ResultFile]) -> Validation:
         )
     rows["error"] = rows["predicted"] / rows["measured"] - 1
     return Validation(tuple(results), rows, unmatched)
+
+
+def _shipped(results: Sequence[ResultFile]) -> list[ResultFile]:
+    """The modelled runs that ship, of the devices of which nothing here has a prediction."""
+    known = {r.context.device for r in results if r.context.modelled or _is_predicted(r)}
+    return [
+        baseline(d) for d in sorted({r.context.device for r in results} - known) if d in baselines()
+    ]
+
+
+def _is_predicted(result: ResultFile) -> bool:
+    return any(row["model_seconds"] > 0 for row in result.timed)
 
 
 def as_json(validation: Validation) -> str:

@@ -1,6 +1,7 @@
 """The questions that somebody opens a report with, answered from a file's facts: in words, which
 the page and the terminal show alike."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from gpubench_reports.rules.verdicts.verdict import EXPECTED, GRADES, MEANT, UNG
 @dataclass(frozen=True)
 class Wall:
     """How many rows a wall binds, by what (the commonest first), and the share of the roof that
-    they reach in the middle; NaN where they have none."""
+    they reach in the middle; NaN where most have none."""
 
     name: str
     rows: int
@@ -69,7 +70,9 @@ def walls_of(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[Wall]:
     for name, rows in table.groupby("wall"):
         labels = rows["label"].value_counts()
         by = [(str(label), int(count)) for label, count in labels.items() if label]
-        found.append(Wall(str(name), len(rows), by, float(rows["of_roof"].median())))
+        known = rows["of_roof"].dropna()
+        middle = float(known.median()) if 2 * len(known) >= len(rows) else math.nan
+        found.append(Wall(str(name), len(rows), by, middle))
     return sorted(found, key=lambda wall: (not wall.name, -wall.rows))
 
 

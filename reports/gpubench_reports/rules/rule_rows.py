@@ -40,10 +40,8 @@ class RuleRows:
         if row["status"] != "ok":
             raise UnusableError(f"{name} {row['status']}: {row['reason']}")
         # A modelled time has no noise: such a row only ran out of time on a busy host.
-        if row["converged"] == 0 and not self._modelled:
-            width = (row["ci_high_seconds"] - row["ci_low_seconds"]) / row["seconds"]
-            if not width <= _NARROW:
-                raise UnusableError(f"{name} did not converge{_how_far(row, width)}")
+        if is_unsure(row) and not self._modelled:
+            raise UnusableError(f"{name} did not converge{_how_far(row)}")
         if row["throttled"] > 0:
             raise UnusableError(f"{name} ran throttled")
         return row
@@ -74,9 +72,18 @@ class RuleRows:
         return self.usable(self.matching(wanted)[0])
 
 
-def _how_far(row: Mapping[str, Any], width: float) -> str:
+def is_unsure(row: Mapping[str, Any]) -> bool:
+    """Whether a row did not converge, and its interval is not narrow either."""
+    return row["converged"] == 0 and not _width(row) <= _NARROW
+
+
+def _width(row: Mapping[str, Any]) -> float:
+    return float((row["ci_high_seconds"] - row["ci_low_seconds"]) / row["seconds"])
+
+
+def _how_far(row: Mapping[str, Any]) -> str:
     """What a row that did not converge has instead, as far as it says."""
-    if not math.isnan(width):
+    if not math.isnan(width := _width(row)):
         return f": its interval is {figure_text(width, 'fraction')} of its time"
     return f": it has {row['samples']:.0f} samples" if row["samples"] > 0 else ""
 

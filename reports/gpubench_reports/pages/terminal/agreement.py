@@ -67,6 +67,12 @@ def print_validation(validation: Validation) -> None:
             f"{validation.unmatched} measured without a prediction"
         )
     )
+    for column, said in (
+        ("unsure", "did not converge, with a wide interval or none: noise is part of the error"),
+        ("lowered", "ran after the clock had fallen, which a prediction does not know"),
+    ):
+        if count := int(rows[column].sum()):
+            console.print(Text(f"{count} of them {said}"))
 
 
 def print_agreement(found: Agreement) -> None:

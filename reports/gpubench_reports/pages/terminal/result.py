@@ -122,7 +122,7 @@ def _told(notes: Iterable[str]) -> dict[str, str]:
     alike: dict[str, dict[str, None]] = {}
     for note in notes:
         alike.setdefault(_NUMBER.sub("#", note), {})[note] = None
-    found = {}
+    found: dict[str, str] = {}
     for some in alike.values():
         one = _with_ranges(list(some)) if len(some) > _MOST_ALIKE else ""
         found |= {note: one or note for note in some}
