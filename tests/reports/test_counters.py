@@ -103,7 +103,7 @@ def test_what_the_model_does_not_know_is_not_compared(compared):
         ({}, {"rule": "unconfirmed"}, "shared_load_wavefronts", "earlier GPUs"),
         ({"traced_blocks": 32}, {}, "global_load_sectors", "traced 32 of 4096 blocks"),
         ({}, {}, "fma_fp32", "called by name"),
-        ({"fma_16x2": 0}, {}, "fma_16x2", "load constants"),
+        ({"fma_16x2": 0}, {}, "fma_16x2", "loads constants"),
         ({"remote_load_requests": 5}, {}, "global_load_bytes", "another block's"),
         ({}, {}, "registers", ""),
     ],
@@ -177,6 +177,23 @@ def test_a_profile_of_other_rows_is_an_error(compared):
 def test_a_profile_without_the_metrics_agrees_in_nothing(compared):
     with pytest.raises(ReportError, match="no figure in common with the profile"):
         compared([launch()], [(ROW, SIGNATURE, {"gpu__time_duration.sum": 1e6})])
+
+
+@pytest.mark.parametrize(
+    ("change", "figure", "factor", "why"),
+    [
+        ({}, "shared_load_bytes", 1 / 32, "counts a word once that several lanes read"),
+        ({"traced_blocks": 32}, "global_load_sectors", 1.5, "traced 32 of 4096 blocks"),
+        ({"traced_blocks": 32}, "global_load_sectors", 32, ""),
+        ({"local_moved_bytes": 1000}, "local_moved_bytes", 32, ""),
+        ({"local_moved_bytes": 1000, "local_bytes": 8}, "local_moved_bytes", 32, "moved once"),
+    ],
+)
+def test_a_reason_is_given_only_where_it_can_be_one(compared, change, figure, factor, why):
+    known = FIGURES | {"shared_load_bytes": 131072} | change
+    other = metrics_of(known | {figure: known[figure] * factor})
+    (one,) = compared([launch(**known)], [(ROW, SIGNATURE, other)]).differences
+    assert (one.figure, why in one.why, bool(why)) == (figure, True, bool(one.why))
 
 
 def test_kernels_have_one_name_however_they_are_spelled():

@@ -7,7 +7,7 @@ what the model counts in each.
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpubench_reports.common.errors import ReportError
@@ -35,6 +35,7 @@ MOST_LAUNCHES = 100_000
 # No kernel is given fewer for each thread, however few it uses (seen on an H100).
 _LEAST_REGISTERS = 16.0
 
+_BY_SAMPLING = 2.0  # times: blocks that were not traced do not explain more
 _SAMPLED_TOLERANCE, _EXACT_TOLERANCE = 0.01, 1e-6
 
 
@@ -176,16 +177,17 @@ def _compare_row(
                 if model or profiler:
                     found.equal[figure] += 1
                 continue
-            why = _why(figure, launch, raw, whole)
-            difference = Difference(name, kernel, figure, model, profiler, why)
+            difference = Difference(name, kernel, figure, model, profiler, "")
+            difference = replace(difference, why=_why(difference, launch, raw, whole))
             # Launches of one row that are all alike differ alike.
             if difference not in found.differences[-len(METRICS) :]:
                 found.differences.append(difference)
 
 
-def _why(figure: str, launch: Counted, raw: dict[str, Any], whole: bool) -> str:
+def _why(difference: Difference, launch: Counted, raw: dict[str, Any], whole: bool) -> str:
     """What is known of a difference beforehand, in one line."""
-    figures = launch.figures
+    figures, figure = launch.figures, difference.figure
+    model, profiler = difference.model, difference.profiler
     kind = " ".join(figure.split("_")[:2])
     if departure := launch.departures.get(kind):
         return departure
@@ -197,14 +199,20 @@ def _why(figure: str, launch: Counted, raw: dict[str, Any], whole: bool) -> str:
     if figures.get("remote_load_requests") and figure.endswith("_bytes"):
         return "reads of another block's shared memory count as global, shared and local ones"
     if figure == "fma_16x2" and not figures.get(figure):
-        return "compilers load constants by multiply-adds of halves"
+        return "the compiler loads constants by multiply-adds of pairs of halves (HFMA2)"
     if figure.startswith("fma_"):
         return "the model counts multiply-adds that are called by name, not a * b + c"
-    if figure == "local_moved_bytes":
+    if figure == "local_moved_bytes" and figures.get("local_bytes"):
         return "the model takes local memory to be moved once through the code"
     if figure.endswith("_wavefronts") and raw.get("rule") == "unconfirmed":
         return "the rule for 8 and 16 bytes per lane is documented only for earlier GPUs"
-    if figure not in _NOT_COUNTS and not whole:
+    if figure == "shared_load_bytes" and 0 < profiler < model:
+        return "the profiler counts a word once that several lanes read"
+    if (
+        figure not in _NOT_COUNTS
+        and not whole
+        and model / _BY_SAMPLING < profiler < model * _BY_SAMPLING
+    ):
         traced, blocks = (figures.get(key, math.nan) for key in ("traced_blocks", "blocks"))
         return f"the model traced {traced:.0f} of {blocks:.0f} blocks"
     return ""

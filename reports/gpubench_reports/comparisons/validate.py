@@ -9,10 +9,9 @@ import pandas as pd
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.json_text import json_text
 from gpubench_reports.results.baselines import baseline, baselines
-from gpubench_reports.results.clock import clock_lowered
+from gpubench_reports.results.clock import clock_lowered, reference_clock
+from gpubench_reports.results.intervals import is_unsure
 from gpubench_reports.results.reader import ResultFile
-from gpubench_reports.rules.diagnosis.evidence import reference_clock
-from gpubench_reports.rules.rule_rows import is_unsure
 
 # What we want of a time: on a GPU whose figures were fitted, and from the data sheet alone.
 TARGET_FITTED, TARGET_PREDICTED = 0.10, 0.25

@@ -8,11 +8,10 @@ from typing import Any
 from gpubench_reports.common.units import plural, si
 from gpubench_reports.pages.answers import grades_of
 from gpubench_reports.results.baselines import baseline, baselines
-from gpubench_reports.results.clock import clock_lowered
+from gpubench_reports.results.clock import clock_lowered, reference_clock
 from gpubench_reports.results.context import Roof
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.results.roof_pairs import pairs
-from gpubench_reports.rules.diagnosis.evidence import reference_clock
 from gpubench_reports.rules.verdicts.health import Health
 from gpubench_reports.rules.verdicts.verdict import FINE, UNGRADED, Verdict
 

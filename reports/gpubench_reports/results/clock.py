@@ -3,8 +3,19 @@
 from collections.abc import Mapping
 from typing import Any
 
+from gpubench_reports.results.device_files import device_figure
+from gpubench_reports.results.reader import ResultFile
+
 _LOWERED = 0.97  # of the clock that is stated: a step of the driver's is less
 _POWER_CAP = "software power cap in "  # how the driver's reason for a low clock begins in a note
+
+
+def reference_clock(result: ResultFile) -> float:
+    """The SM clock that the device's file states [Hz]; else the highest of the run; 0: unknown."""
+    stated = device_figure(result.context.device, "sm_clock_hz")
+    if stated > 0:
+        return stated
+    return max((row["sm_clock_hz"] for row in result.timed if row["sm_clock_hz"] > 0), default=0.0)
 
 
 def clock_changed(row: Mapping[str, Any]) -> bool:

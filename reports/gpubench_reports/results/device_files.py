@@ -4,6 +4,7 @@ They come with the package, as does the schema beside them. In a checkout `devic
 harness/devices, where they are kept; a wheel holds the files.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -102,3 +103,9 @@ def read_device(name_or_path: str) -> DeviceFile:
     if document["kind"] != "gpu":
         raise ReportError(path, "knows roofs only: there is nothing to calibrate a model of")
     return DeviceFile(path, document)
+
+
+def device_figure(device: str, figure: str) -> float:
+    """A figure of a device's file; NaN where there is no file, or it lacks the figure."""
+    value = read_device(device).value(figure) if device in shipped_devices() else None
+    return math.nan if value is None else float(value)

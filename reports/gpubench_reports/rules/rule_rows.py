@@ -7,10 +7,9 @@ from functools import partial
 from typing import Any
 
 from gpubench_reports.common.units import si
+from gpubench_reports.results.intervals import is_unsure, width_of
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.expressions import Expression
-
-_NARROW = 0.05  # of the time: an interval that leaves a row usable, though it did not converge
 
 
 class UnusableError(Exception):
@@ -72,18 +71,9 @@ class RuleRows:
         return self.usable(self.matching(wanted)[0])
 
 
-def is_unsure(row: Mapping[str, Any]) -> bool:
-    """Whether a row did not converge, and its interval is not narrow either."""
-    return row["converged"] == 0 and not _width(row) <= _NARROW
-
-
-def _width(row: Mapping[str, Any]) -> float:
-    return float((row["ci_high_seconds"] - row["ci_low_seconds"]) / row["seconds"])
-
-
 def _how_far(row: Mapping[str, Any]) -> str:
     """What a row that did not converge has instead, as far as it says."""
-    if not math.isnan(width := _width(row)):
+    if not math.isnan(width := width_of(row)):
         return f": its interval is {figure_text(width, 'fraction')} of its time"
     return f": it has {row['samples']:.0f} samples" if row["samples"] > 0 else ""
 

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from gpubench_reports.results.baselines import baseline, baselines
+from gpubench_reports.results.clock import reference_clock
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.diagnosis import evidence, shapes
 from gpubench_reports.rules.diagnosis.parts import Shares, shares
@@ -130,7 +131,7 @@ def diagnose(result: ResultFile, reference: ResultFile | None = None) -> list[Di
     if len(table) < _LEAST_ROWS:
         return []
     rows = _rows(table, reference)
-    clock = evidence.reference_clock(result)
+    clock = reference_clock(result)
     found: list[Diagnosis] = []
     (none,) = _likelihoods(rows, np.ones((1, len(table))))
     for fault in _faults()["faults"]:

@@ -1,14 +1,12 @@
 """What a file says of its device's state, as evidence for or against a fault: in words, or "" for
 none."""
 
-import math
 from collections.abc import Callable
 
 import pandas as pd
 
 from gpubench_reports.common.units import si
 from gpubench_reports.results.clock import clock_changed
-from gpubench_reports.results.device_files import read_device, shipped_devices
 from gpubench_reports.results.reader import ResultFile
 
 _MANY = 0.10  # of the rows
@@ -58,7 +56,7 @@ def not_optimised(result: ResultFile, reference_hz: float) -> str:
 
 
 def unsteady(result: ResultFile, reference_hz: float) -> str:
-    """Of rows at a steady clock: samples at different clocks differ on an idle machine too. A row
+    """At a steady clock alone: samples at different clocks differ on an idle machine too. A row
     that did not converge by little is no evidence: the host's part of its time varies."""
     ok = pd.DataFrame([row for row in result.timed if not clock_changed(row)])
     if ok.empty:
@@ -77,20 +75,3 @@ def unsteady(result: ResultFile, reference_hz: float) -> str:
 BY_NAME: dict[str, Callable[[ResultFile, float], str]] = {
     f.__name__: f for f in (low_clock, narrow_link, not_optimised, unsteady)
 }
-
-
-def device_figure(result: ResultFile, figure: str) -> float:
-    """A figure of the device's file; NaN where there is no file, or it lacks the figure."""
-    if result.context.device not in shipped_devices():
-        return math.nan
-    value = read_device(result.context.device).value(figure)
-    return math.nan if value is None else value
-
-
-def reference_clock(result: ResultFile) -> float:
-    """The SM clock that the device's file states [Hz]; else the highest of the run; 0: unknown."""
-    stated = device_figure(result, "sm_clock_hz")
-    if stated > 0:
-        return stated
-    seen = result.ok["sm_clock_hz"].dropna()
-    return float(seen.max()) if not seen.empty else 0.0

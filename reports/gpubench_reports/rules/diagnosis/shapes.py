@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import pandas as pd
 
+from gpubench_reports.results.device_files import device_figure
 from gpubench_reports.results.reader import ResultFile
-from gpubench_reports.rules.diagnosis.evidence import device_figure
 from gpubench_reports.rules.diagnosis.parts import Shares, factors_of
 from gpubench_reports.rules.verdicts.rulebook import number_of
 
@@ -29,7 +29,7 @@ def _of_rows(chosen: np.ndarray) -> Shape:
 
 def _l2_capacity(rows: pd.DataFrame, result: ResultFile) -> Named:
     """Rows whose data fit into L2, about, but not into half of it."""
-    l2 = device_figure(result, "l2_bytes")
+    l2 = device_figure(result.context.device, "l2_bytes")
     touched = rows["arguments"].map(lambda a: number_of(a.get("window", a.get("size"))))
     swept = (rows["concept"] == "memory_hierarchy") | (rows["kernel"] == "gather")
     chosen = (swept & (touched > 0.5 * l2) & (touched < 1.1 * l2)).to_numpy()

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpubench_reports.results.baselines import baseline, baselines
-from gpubench_reports.results.clock import power_capped
+from gpubench_reports.results.clock import power_capped, reference_clock
 from gpubench_reports.results.context import PROVENANCES_OF_RUN
 from gpubench_reports.results.reader import ResultFile
-from gpubench_reports.rules.diagnosis.evidence import reference_clock
 from gpubench_reports.rules.steps import wall_of
 from gpubench_reports.rules.verdicts.rulebook import HELD_BY, SHARES_OF_STEP, number_of, ratio
 

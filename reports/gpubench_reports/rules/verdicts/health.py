@@ -6,10 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpubench_reports.common.units import plural, si
-from gpubench_reports.results.clock import clock_changed, clock_lowered, power_capped
+from gpubench_reports.results.clock import (
+    clock_changed,
+    clock_lowered,
+    power_capped,
+    reference_clock,
+)
+from gpubench_reports.results.intervals import width_of
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.diagnosis.diagnose import Diagnosis, diagnose
-from gpubench_reports.rules.diagnosis.evidence import reference_clock
 from gpubench_reports.rules.verdicts.rulebook import rules
 
 
@@ -89,8 +94,7 @@ def _not_converged(rows: Sequence[dict[str, Any]]) -> str:
 
 def _is_unsteady(row: dict[str, Any], most: float) -> bool:
     """Whether the time of a row that did not converge is not known well, for no known reason."""
-    width = (row["ci_high_seconds"] - row["ci_low_seconds"]) / row["seconds"]
-    return not clock_changed(row) and not width <= most
+    return not clock_changed(row) and not width_of(row) <= most
 
 
 def _lowered(rows: Sequence[dict[str, Any]]) -> str:
