@@ -15,6 +15,7 @@ from gpubench_reports.commands.command_line import main
 from gpubench_reports.pages.answers import walls_of
 from gpubench_reports.pages.goodness import at_low_clock, goodness, roofs_reached
 from gpubench_reports.pages.html.facts import gather
+from gpubench_reports.pages.html.summary import summary
 from gpubench_reports.pages.html.worst_card import worst_card
 from gpubench_reports.pages.paragraphs import of_concept
 from gpubench_reports.results.reader import ResultFile, read
@@ -207,3 +208,13 @@ def test_a_step_of_the_clock_does_not_explain_a_row_far_above_its_law(load, hz, 
     row = bandwidth_row("a/b", DRAM * 1.3, DRAM, sm_clock_hz=hz)
     (verdict,) = judge(load([row])).values()
     assert ("the clock was higher than the roofs assume" in verdict.why) is told
+
+
+def test_the_page_tells_which_gpu_it_was(h100, tmp_path):
+    text = one_line(Elements(summary(gather(h100))).text)
+    assert "VBIOS96.00.DA.00.0CPower limit700 WPCIegeneration 5, x16" in text
+    state = h100.context.device_state | {"uuid": "GPU-1", "power_limit_w": 350.0}
+    other = kept(tmp_path / "other.json", lambda row: True, device_state=state)
+    text = one_line(Elements(summary(gather(other))).text)
+    assert "UUIDGPU-1" in text
+    assert "Power limit350 W (700 W by default)" in text
