@@ -5,7 +5,7 @@
 namespace gpubench {
 namespace {
 
-constexpr double first = 0.02, longest = 0.32;
+constexpr double first_rest = 0.02, longest_rest = 0.32;
 constexpr int most_in_vain = 3;
 constexpr double long_batch_seconds = 5e-3;
 constexpr double dip = 0.001;  // of the clock: too little to throw a batch away
@@ -23,7 +23,7 @@ std::optional<double> Rests::after_being_held(double hz, double wanted_hz, bool 
   in_vain_ = in_vain ? in_vain_ + 1 : 0;
   held_hz_ = hz;
   if (in_vain_ >= most_in_vain || taken_ >= most_seconds_) return std::nullopt;
-  rest_ = std::clamp(2 * rest_, first, longest);
+  rest_ = std::clamp(2 * rest_, first_rest, longest_rest);
   return take(rest_);
 }
 
@@ -32,10 +32,10 @@ std::optional<double> Rests::to_keep_pace(double batch_seconds, std::optional<do
   in_vain_ = 0;
   if (rest_ == 0 || taken_ >= most_seconds_) return std::nullopt;
   if (batch_seconds < long_batch_seconds) {
-    rest_ = rest_ > first ? rest_ / 2 : 0;
+    rest_ = rest_ > first_rest ? rest_ / 2 : 0;
     return std::nullopt;
   }
-  if (hz && *hz < (1 - dip) * wanted_hz) rest_ = std::min(2 * rest_, longest);
+  if (hz && *hz < (1 - dip) * wanted_hz) rest_ = std::min(2 * rest_, longest_rest);
   return take(rest_ / 2);
 }
 

@@ -8,7 +8,7 @@
 
 namespace gpubench {
 
-// Of one row. Seconds are by any one clock.
+// One row's. Seconds are by any one clock.
 class Rests {
  public:
   // `most_seconds`: that all rests may take together, about.

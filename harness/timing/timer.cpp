@@ -84,7 +84,7 @@ class Timer {
   ClockKeeper keeper_;
   Rests rests_;
   Grouping grouping_{0};
-  bool capturable_ = false;     // known not to block the host
+  bool capturable_ = false;     // a graph does all of it
   std::size_t operations_ = 1;  // that one run queues
   double window_seconds_ = 0;   // about; 0: not known
   double budget_from_ = 0;      // by the host's clock
@@ -122,8 +122,9 @@ void Timer::decide_gating() {
     return;
   }
   try {
-    operations_ = Graph(body_).operation_count();
-    capturable_ = true;
+    const Graph graph(body_);
+    operations_ = graph.operation_count();
+    capturable_ = graph.is_whole();
   } catch (const CudaError& error) {
     if (!error.is_capture_failure()) throw;
     sampler_.do_not_gate(std::string("the body may block the host: ") + error.what());

@@ -204,6 +204,26 @@ TEST_F(GpuTest, GraphsReplayWhatWasCaptured) {
   EXPECT_EQ(sum.download().front(), 22);
 }
 
+TEST_F(GpuTest, GraphsThatABodyLaunchesAreCountedAndLeftOut) {
+  const auto sum = one_int(0);
+  const ExecutableGraph inner([&](cudaStream_t s) {
+    launch(add, 1, 32, 0, s, sum.data(), 1);
+    launch(add, 1, 32, 0, s, sum.data(), 10);
+  });
+  const auto body = [&](cudaStream_t s) {
+    inner.launch(s);
+    launch(add, 1, 32, 0, s, sum.data(), 100);
+  };
+  const Graph counted(body);
+  EXPECT_EQ(counted.operation_count(), 3U);
+  EXPECT_FALSE(counted.is_whole());
+  EXPECT_THROW(ExecutableGraph{counted}, std::logic_error);
+  const Stream stream;
+  body(stream);
+  stream.synchronize();
+  EXPECT_EQ(sum.download().front(), 111);
+}
+
 TEST_F(GpuTest, AFailedCaptureLeavesTheDeviceUsable) {
   EXPECT_THROW(Graph([](cudaStream_t) { throw std::domain_error("of the body"); }),
                std::domain_error);

@@ -273,7 +273,7 @@ cudaError_t Runtime::enqueue(CUstream_st& stream, Work work, const OperationPtr&
   if (stream.capture != nullptr) {
     Capture& capture = *stream.capture;
     if (capture.invalidated) return cudaErrorStreamCaptureInvalidated;
-    capture.nodes.push_back({std::move(work), nullptr, stream.captured});
+    capture.nodes.push_back({std::move(work), stream.captured});
     stream.captured = {capture.nodes.size() - 1};
     pay_to_issue(stream);
     return cudaSuccess;

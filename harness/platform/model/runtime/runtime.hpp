@@ -43,9 +43,8 @@
 #include "harness/platform/model/runtime/virtual_memory.hpp"
 
 struct CUgraphNode_st {
-  gpubench::model::Work work;                               // of a single operation, or
-  std::shared_ptr<const std::deque<CUgraphNode_st>> child;  // a graph launched inside this one
-  std::vector<std::size_t> after;                           // indices of nodes
+  gpubench::model::Work work;
+  std::vector<std::size_t> after;  // indices of nodes
 };
 
 namespace gpubench::model {

@@ -126,30 +126,26 @@ cudaError_t Runtime::graph_instantiate(cudaGraphExec_t* executable, cudaGraph_t 
 std::vector<OperationPtr> Runtime::add_nodes(const Nodes& nodes, int stream, double earliest,
                                              const std::vector<OperationPtr>& after,
                                              std::int64_t& branches) {
-  std::vector<std::vector<OperationPtr>> ends;  // by node
+  std::vector<OperationPtr> ends;  // by node
   std::vector<bool> is_last(nodes.size(), true);
   for (const CUgraphNode_st& node : nodes) {
     std::vector<OperationPtr> before;
     for (const std::size_t i : node.after) {
-      before.insert(before.end(), ends[i].begin(), ends[i].end());
+      before.push_back(ends[i]);
       is_last[i] = false;
     }
     if (node.after.empty()) before = after;
-    if (node.child != nullptr) {
-      ends.push_back(add_nodes(*node.child, stream, earliest, before, branches));
-    } else {
-      const auto first = std::ranges::find_if(
-          before, [](const OperationPtr& operation) { return !operation->continued; });
-      const bool continues = first != before.end();
-      if (continues) (*first)->continued = true;
-      const std::int64_t branch = continues ? (*first)->branch : ++branches;
-      ends.push_back({timeline_.add(node.work, stream, earliest, before, branch)});
-    }
+    const auto first = std::ranges::find_if(
+        before, [](const OperationPtr& operation) { return !operation->continued; });
+    const bool continues = first != before.end();
+    if (continues) (*first)->continued = true;
+    const std::int64_t branch = continues ? (*first)->branch : ++branches;
+    ends.push_back(timeline_.add(node.work, stream, earliest, before, branch));
   }
   if (nodes.empty()) return after;
   std::vector<OperationPtr> last;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (is_last[i]) last.insert(last.end(), ends[i].begin(), ends[i].end());
+    if (is_last[i]) last.push_back(ends[i]);
   }
   return last;
 }
@@ -160,17 +156,14 @@ cudaError_t Runtime::graph_launch(cudaGraphExec_t executable, cudaStream_t strea
   if (queue == nullptr || !executables_.contains(executable)) {
     return cudaErrorInvalidResourceHandle;
   }
+  if (queue->capture != nullptr) {  // as an H100 with driver 580 answers
+    return invalidate(*queue->capture, cudaErrorStreamCaptureUnsupported);
+  }
   const double earliest = host_now_ + device_["launch_latency_seconds"];
   // The launch itself takes a node's time, as an empty graph shows.
   const cudaError_t error =
       enqueue(*queue, {.name = "graph launch", .hold_seconds = device_["launch_graph_seconds"]});
   if (error != cudaSuccess) return error;
-  if (queue->capture != nullptr) {
-    CUgraphNode_st& node = queue->capture->nodes.back();
-    node.work = {};
-    node.child = executable->nodes;
-    return cudaSuccess;
-  }
   std::int64_t branches = 0;
   const auto last = add_nodes(*executable->nodes, queue->number, earliest, {queue->last}, branches);
   queue->last = timeline_.add({.name = "graph end", .marker = true}, queue->number, earliest, last);

@@ -4,6 +4,7 @@
 
 #include "harness/platform/model/time/kernel_on_device.hpp"
 #include "harness/platform/model/time/switch_link.hpp"
+#include "kernels/common/cache_turns.cuh"
 
 namespace gpubench::model {
 namespace {
@@ -28,16 +29,6 @@ CachedGrid cached_grid(const KernelOnDevice& kernel) {
           kernel.warps()};
 }
 
-// The share that a cache of `capacity` misses of what goes round and round through `bytes`, if it
-// replaces at random: what lies in it survives the misses until its next turn, m = 1 - exp(-m b /
-// c).
-double missed_in_turn(double bytes, double capacity) {
-  if (bytes <= capacity) return 0;
-  double missed = 1;
-  for (int i = 0; i < 50; ++i) missed = 1 - std::exp(-missed * bytes / capacity);
-  return missed;
-}
-
 // Spilled registers are written through to L2 and come back from there, whatever L1 has room for:
 // an H100 takes 4 to 5 cycles of an SM for each word of a warp where all of them would fit, which
 // is L2's rate, and 10 to 12 where those of all SMs exceed L2, which is DRAM's (registers and
@@ -48,7 +39,7 @@ void add_local(const KernelOnDevice& kernel, Traffic& traffic) {
   const double resident = static_cast<double>(kernel.profile.local_bytes) *
                           kernel.profile.threads_per_block * kernel.occupancy.blocks_per_sm *
                           kernel.sms;
-  const double missed = bytes * missed_in_turn(resident, kernel.device["l2_bytes"]);
+  const double missed = bytes * cache_turns::missed(resident, kernel.device["l2_bytes"]);
   traffic.dram_read_bytes += missed / 2;  // a value that is spilled is loaded again
   traffic.dram_write_bytes += missed / 2;
 }
