@@ -19,6 +19,7 @@
 #include <algorithm>
 
 #include "harness/bench/bench.hpp"
+#include "kernels/common/cache_turns.cuh"
 
 namespace {
 
@@ -26,9 +27,8 @@ using namespace registers;
 
 constexpr std::size_t outputs = std::size_t{1} << 24;  // elements of all tiles
 
-// `spilled` words per thread are loaded and stored in every step, to L2 and back; if the frames of
-// all SMs' `resident` threads are more than L2 holds, to DRAM, since each comes again after all the
-// others.
+// `spilled` words per thread are loaded and stored in every step, to L2 and back, and to DRAM as
+// far as L2 does not hold the frames of all SMs' `resident` threads.
 Law tile_law(const Bench& bench, double edge, double spilled, double resident) {
   const auto& device = bench.device();
   const auto clock = device.find("sm_clock_hz"), sms = device.find("sm_count"),
@@ -41,9 +41,10 @@ Law tile_law(const Bench& bench, double edge, double spilled, double resident) {
   const double by_clock = *sms * *clock * issued;
   const double from_shared = flops / (loads_a_step(edge) * wavefront_bytes);
   const double by_requests = *sms * *clock * *requests * flops / loads_a_step(edge);
-  const bool beyond_l2 = *sms * resident * spilled * 4 > *l2_size;
+  const double missed = cache_turns::missed(*sms * resident * spilled * 4, *l2_size);
   return [=](const Roofs& roofs) {
-    const double spills = roofs.at(beyond_l2 ? "dram" : "l2");
+    const double spills =
+        missed > 0 ? std::min(roofs.at("l2"), roofs.at("dram") / missed) : roofs.at("l2");
     const double by_spills = moved > 0 ? spills * flops / (moved * wavefront_bytes) : by_clock;
     return std::min(
         {roofs.at("fp32"), roofs.at("shared") * from_shared, by_requests, by_clock, by_spills});

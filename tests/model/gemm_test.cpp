@@ -137,7 +137,7 @@ TEST_F(GemmTest, RowsThatAreNotAlignedTakeTheSlowerKernels) {
   const double stores = 128.0 * 256 * 2 / (32 * 16) / 1.98e9;
   EXPECT_NEAR((tensor(11 * 256, 8188) - stores) / (whole - stores), 1 / 0.283, 1e-9);
   EXPECT_DOUBLE_EQ(tensor(11 * 256, 8191), tensor(11 * 256, 8188));
-  // Of the result: odd ends of rows are as slow, even ones take a kernel of the generation before.
+  // Odd ends of the result's rows are as slow, even ones take a kernel of the generation before.
   const double narrow = 128.0 * 256 * 2 / (32 * 2) / 1.98e9;  // 2 bytes per lane
   EXPECT_NEAR((tensor(11 * 256 - 1, 8192) - narrow) / (whole - stores), 1 / 0.283, 1e-9);
   EXPECT_NEAR((tensor(11 * 256 - 2, 8192) - narrow / 2) / (whole - stores), 1 / 0.66, 1e-9);

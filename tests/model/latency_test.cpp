@@ -216,7 +216,7 @@ TEST_F(TimeModelTest, CopiesAreUnderWayBesideMultiplyAdds) {
 
 TEST_F(TimeModelTest, SpilledRegistersAreLinesOfL2) {
   KernelProfile profile = even_grid();
-  const double words = 1e8, an_sm = words / spec["sm_count"];
+  const double words = 1e8;
   profile.local_words = words;
   profile.local_bytes = 16;
   EXPECT_EQ(cold(profile).traffic.l2_sectors, words * 4);
