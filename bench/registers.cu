@@ -19,7 +19,7 @@
 #include <algorithm>
 
 #include "harness/bench/bench.hpp"
-#include "kernels/common/cache_turns.cuh"
+#include "harness/devices/cache_turns.hpp"
 
 namespace {
 
@@ -41,7 +41,7 @@ Law tile_law(const Bench& bench, double edge, double spilled, double resident) {
   const double by_clock = *sms * *clock * issued;
   const double from_shared = flops / (loads_a_step(edge) * wavefront_bytes);
   const double by_requests = *sms * *clock * *requests * flops / loads_a_step(edge);
-  const double missed = cache_turns::missed(*sms * resident * spilled * 4, *l2_size);
+  const double missed = gpubench::missed_in_turn(*sms * resident * spilled * 4, *l2_size);
   return [=](const Roofs& roofs) {
     const double spills =
         missed > 0 ? std::min(roofs.at("l2"), roofs.at("dram") / missed) : roofs.at("l2");

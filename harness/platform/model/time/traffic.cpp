@@ -2,9 +2,9 @@
 #include <cmath>
 #include <vector>
 
+#include "harness/devices/cache_turns.hpp"
 #include "harness/platform/model/time/kernel_on_device.hpp"
 #include "harness/platform/model/time/switch_link.hpp"
-#include "kernels/common/cache_turns.cuh"
 
 namespace gpubench::model {
 namespace {
@@ -39,7 +39,7 @@ void add_local(const KernelOnDevice& kernel, Traffic& traffic) {
   const double resident = static_cast<double>(kernel.profile.local_bytes) *
                           kernel.profile.threads_per_block * kernel.occupancy.blocks_per_sm *
                           kernel.sms;
-  const double missed = bytes * cache_turns::missed(resident, kernel.device["l2_bytes"]);
+  const double missed = bytes * missed_in_turn(resident, kernel.device["l2_bytes"]);
   traffic.dram_read_bytes += missed / 2;  // a value that is spilled is loaded again
   traffic.dram_write_bytes += missed / 2;
 }
