@@ -24,10 +24,15 @@ std::vector<std::string> notes_on(const Timing& timing) {
     std::ostringstream words;
     words << "paused " << std::setprecision(2) << timing.paused_seconds
           << " s in all, because the clock had dropped";
-    if (timing.held_back) words << "; it did not recover";
-    if (timing.held_back && timing.sm_clock_hz && timing.reference_hz) {
-      words << std::setprecision(3) << ": measured at " << *timing.sm_clock_hz / 1e9
-            << " GHz, not at " << *timing.reference_hz / 1e9;
+    const double hz = timing.sm_clock_hz.value_or(0), wanted_hz = timing.reference_hz.value_or(0);
+    if (timing.held_back && hz < 0.995 * wanted_hz) {
+      words << "; it did not recover";
+      if (hz > 0) {
+        words << std::setprecision(3) << ": measured at " << hz / 1e9 << " GHz, not at "
+              << wanted_hz / 1e9;
+      }
+    } else if (timing.held_back) {
+      words << "; it did so again and again";
     }
     notes.push_back(words.str());
   }
