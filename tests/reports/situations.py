@@ -50,7 +50,7 @@ def _of(fault: str, says: str, *more: str) -> Situation:
     return Situation(page, ("NOT HEALTHY", f"probably: {says}"), fault)
 
 
-_AFTER_THE_UPDATE = ("171 slower, 2 faster, worst -11 %", "driver 590.44.01, was 580.65.06")
+_AFTER_THE_UPDATE = ("170 slower, 2 faster, worst -11 %", "driver 590.44.01, was 580.65.06")
 _LAUNCHES_ARE_SLOW = "launches and the host's calls take 1.10 times as long"
 
 SITUATIONS = {
