@@ -18,22 +18,24 @@ constexpr const char* beside_the_row = " (beside)";
 // A host that has stumbled once is not to cost every later sample as much.
 constexpr double longest_head_start_seconds = 50e-3;
 
+// Of a clock that rest has not brought back, or not for long.
+std::string how_it_stayed(const Timing& timing) {
+  const double hz = timing.sm_clock_hz.value_or(0), wanted_hz = timing.reference_hz.value_or(0);
+  if (hz >= 0.995 * wanted_hz) return "; it kept dropping";
+  if (hz == 0) return "; it did not recover";
+  std::ostringstream words;
+  words << "; it did not recover: measured at " << std::setprecision(3) << hz / 1e9
+        << " GHz, not at " << wanted_hz / 1e9;
+  return words.str();
+}
+
 std::vector<std::string> notes_on(const Timing& timing) {
   std::vector<std::string> notes;
   if (timing.pauses > 0) {
     std::ostringstream words;
     words << "paused " << std::setprecision(2) << timing.paused_seconds
           << " s in all, because the clock had dropped";
-    const double hz = timing.sm_clock_hz.value_or(0), wanted_hz = timing.reference_hz.value_or(0);
-    if (timing.held_back && hz < 0.995 * wanted_hz) {
-      words << "; it did not recover";
-      if (hz > 0) {
-        words << std::setprecision(3) << ": measured at " << hz / 1e9 << " GHz, not at "
-              << wanted_hz / 1e9;
-      }
-    } else if (timing.held_back) {
-      words << "; it did so again and again";
-    }
+    if (timing.held_back) words << how_it_stayed(timing);
     notes.push_back(words.str());
   }
   if (!timing.gated) {

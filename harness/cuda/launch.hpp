@@ -55,8 +55,8 @@ void launch_with(std::span<cudaLaunchAttribute> attributes, void (*kernel)(P...)
 }  // namespace detail
 
 // Queues `kernel` in `stream`; `arguments` are converted to its parameters' types. As in CUDA, an
-// empty grid or block is an error (cudaErrorInvalidValue): whoever has nothing to do does
-// not launch.
+// empty grid or block is an error (cudaErrorInvalidValue): whoever has nothing to do does not
+// launch.
 template <class... P, class... A>
 void launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t shared_bytes,
             cudaStream_t stream, A&&... arguments) {

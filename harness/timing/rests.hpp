@@ -29,6 +29,8 @@ class Rests {
   // Whether that clock still changes. A power limit takes a tenth of a second to find it (an H100).
   bool still_settles(double now, std::optional<double> hz);
 
+  double taken_seconds() const { return taken_; }  // all rests together
+
  private:
   double take(double seconds);
 

@@ -179,7 +179,6 @@ void Timer::forget_samples() {
 void Timer::rest(double seconds) {
   settings_.rest(seconds);
   ++timing_.pauses;
-  timing_.paused_seconds += seconds;
   budget_from_ += seconds;  // rest is not paid from the row's budget
 }
 
@@ -300,6 +299,7 @@ void Timer::conclude() {
   timing_.resolution_seconds = resolution();
   timing_.interval = interval_of(timing_.seconds, settings_.stop, timing_.resolution_seconds);
   timing_.device_seconds = grouping_.device_seconds() * static_cast<double>(timing_.batch);
+  timing_.paused_seconds = rests_.taken_seconds();
   timing_.gated = sampler_.gated();
   timing_.not_gated_because = sampler_.not_gated_because();
   if (!clocks_.empty()) timing_.sm_clock_hz = median(clocks_);

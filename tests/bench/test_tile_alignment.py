@@ -97,10 +97,10 @@ def test_n_is_slow_unless_the_results_rows_are_aligned(
         if beyond % 8 == 0:
             assert row["real_time"] == pytest.approx(whole, rel=0.01)
         else:
-            # Results are stored in smaller pieces, which takes a little longer too; and the slower
+            # Results are stored in smaller pieces, which takes a little longer too. But the slower
             # the product, the more of the traffic hides behind it.
-            expected = odd if beyond % 2 else even
-            assert row["real_time"] / whole == pytest.approx(expected, rel=0.03)
+            expected, least = (odd, 0.97) if beyond % 2 else (even, 1)
+            assert least * expected < row["real_time"] / whole < 1.02 * expected
 
 
 def test_m_costs_nothing_within_a_tile(full: dict[str, dict], figures: dict[str, float]) -> None:

@@ -57,7 +57,7 @@ def ranges_for(result: ResultFile, places: Iterable[Path]) -> list[Range]:
         if context.modelled or other.context.modelled or not same:
             continue
         for row in other.timed:
-            if row.get("converged") != 0:
+            if row["converged"] != 0:
                 measured.setdefault((row["name"], row["headline"]), []).append(row["value"])
     found = [
         Range(*key, min(values), max(values), plural(len(values), "run"))

@@ -89,14 +89,10 @@ def validate(results: Sequence[ResultFile]) -> Validation:
 
 def _shipped(results: Sequence[ResultFile]) -> list[ResultFile]:
     """The modelled runs that ship, of the devices of which nothing here has a prediction."""
-    known = {r.context.device for r in results if r.context.modelled or _is_predicted(r)}
+    known = {r.context.device for r in results if r.context.modelled or r.is_predicted}
     return [
         baseline(d) for d in sorted({r.context.device for r in results} - known) if d in baselines()
     ]
-
-
-def _is_predicted(result: ResultFile) -> bool:
-    return any(row["model_seconds"] > 0 for row in result.timed)
 
 
 def as_json(validation: Validation) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpubench_reports.common.units import plural, si
 from gpubench_reports.pages.answers import grades_of
-from gpubench_reports.results.baselines import baseline, baselines
+from gpubench_reports.results.baselines import baseline_of
 from gpubench_reports.results.clock import clock_lowered, reference_clock
 from gpubench_reports.results.context import Roof
 from gpubench_reports.results.reader import ResultFile
@@ -41,8 +41,8 @@ def roofs_reached(result: ResultFile) -> list[Reached]:
     device file's; of the others the ones that fall short."""
     context = result.context
     modelled: Mapping[str, Roof] = {}
-    if not context.modelled and context.device in baselines():
-        roofs = baseline(context.device).context.roofs
+    if shipped := baseline_of(result):
+        roofs = shipped.context.roofs
         modelled = {roof.name: roof for roof in roofs if roof.provenance == "modelled"}
     found, stated = [], reference_clock(result)
     rows = {row["name"]: row for row in result.timed}

@@ -24,3 +24,12 @@ def baseline(device: str) -> ResultFile:
     if device not in baselines():
         raise ReportError(device, f"is not modelled; there are {', '.join(baselines())}")
     return read(_FOLDER / f"{device}.json")
+
+
+def baseline_of(result: ResultFile) -> ResultFile | None:
+    """The modelled run of the device that `result` was measured on; None where it is modelled
+    itself, or there is none."""
+    context = result.context
+    if context.modelled or context.device not in baselines():
+        return None
+    return baseline(context.device)

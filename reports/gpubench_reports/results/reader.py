@@ -41,6 +41,11 @@ class ResultFile:
         """The records that have a time."""
         return [record for record in self.records if record["status"] == "ok"]
 
+    @property
+    def is_predicted(self) -> bool:
+        """Whether any row has the model's time beside its own."""
+        return any(record["model_seconds"] > 0 for record in self.timed)
+
     @cached_property
     def rows(self) -> "pd.DataFrame":
         """The records as a table. Made when first asked for: many commands get by without."""

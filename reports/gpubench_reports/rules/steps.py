@@ -8,6 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from gpubench_reports.results.intervals import width_of
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.verdicts.rulebook import number_of, ratio
 
@@ -158,7 +159,7 @@ def _is_stable(row: dict[str, Any], modelled: bool) -> Answer:
     question, limit = "Is the step time stable?", rules()["limits"]["interval"]
     if modelled:
         return Answer(question, None, "modelled: not observed")
-    width = (row["ci_high_seconds"] - row["ci_low_seconds"]) / row["seconds"]
+    width = width_of(row)
     if math.isnan(width):
         return Answer(question, None, "not observed: too few samples")
     evidence = f"its interval is {width:.1%} of it wide (at most {limit:.0%})"

@@ -14,10 +14,9 @@ namespace {
 bool is_empty(dim3 size) { return size.x == 0 || size.y == 0 || size.z == 0; }
 
 bool is_possible(dim3 grid, dim3 block, unsigned max_threads) {
-  const auto within = [](unsigned size, unsigned limit) { return size >= 1 && size <= limit; };
-  return within(grid.x, std::numeric_limits<std::int32_t>::max()) && within(grid.y, 65535) &&
-         within(grid.z, 65535) && within(block.x, max_threads) && within(block.y, max_threads) &&
-         within(block.z, 64) && within(block.x * block.y * block.z, max_threads);
+  return grid.x <= std::numeric_limits<std::int32_t>::max() && grid.y <= 65535 && grid.z <= 65535 &&
+         block.x <= max_threads && block.y <= max_threads && block.z <= 64 &&
+         block.x * block.y * block.z <= max_threads;
 }
 
 DeviceFault fault_of(const char* kernel, const KernelOutcome& outcome) {

@@ -7,7 +7,7 @@ from pathlib import Path
 from gpubench_reports.comparisons import speedups
 from gpubench_reports.comparisons.compare import Comparison, compare
 from gpubench_reports.comparisons.ranges import Range
-from gpubench_reports.results.baselines import baseline, baselines
+from gpubench_reports.results.baselines import baseline_of
 from gpubench_reports.results.explanations import Explanation, explanations_of
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.claims import Finding, judge_claims
@@ -69,8 +69,6 @@ def gather(
 
 def _modelled(result: ResultFile) -> list[ResultFile]:
     """What the model says of a measured file's device, where it has rows of the same names."""
-    context = result.context
-    if context.modelled or context.device not in baselines():
-        return []
-    found = baseline(context.device)
-    return [found] if result.ok["name"].isin(found.ok["name"]).any() else []
+    found = baseline_of(result)
+    shared = found is not None and result.ok["name"].isin(found.ok["name"]).any()
+    return [found] if found is not None and shared else []

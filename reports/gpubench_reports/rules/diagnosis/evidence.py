@@ -7,6 +7,7 @@ import pandas as pd
 
 from gpubench_reports.common.units import si
 from gpubench_reports.results.clock import clock_changed
+from gpubench_reports.results.intervals import is_unsure, width_of
 from gpubench_reports.results.reader import ResultFile
 
 _MANY = 0.10  # of the rows
@@ -58,12 +59,11 @@ def not_optimised(result: ResultFile, reference_hz: float) -> str:
 def unsteady(result: ResultFile, reference_hz: float) -> str:
     """At a steady clock alone: samples at different clocks differ on an idle machine too. A row
     that did not converge by little is no evidence: the host's part of its time varies."""
-    ok = pd.DataFrame([row for row in result.timed if not clock_changed(row)])
-    if ok.empty:
+    steady = [row for row in result.timed if not clock_changed(row)]
+    if not steady:
         return ""
-    width = (ok["ci_high_seconds"] - ok["ci_low_seconds"]) / ok["seconds"]
-    shaky = ((ok["converged"] == 0) & ~(width <= _WIDE)).mean()
-    wide = (width > _WIDE).mean()
+    shaky = sum(map(is_unsure, steady)) / len(steady)
+    wide = sum(width_of(row) > _WIDE for row in steady) / len(steady)
     found = []
     if shaky > _MANY:
         found.append(f"{shaky:.0%} of the rows did not converge")

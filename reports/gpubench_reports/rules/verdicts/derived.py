@@ -5,9 +5,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpubench_reports.results.baselines import baseline, baselines
+from gpubench_reports.results.baselines import baseline_of
 from gpubench_reports.results.clock import power_capped, reference_clock
 from gpubench_reports.results.context import PROVENANCES_OF_RUN
+from gpubench_reports.results.intervals import width_of
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.steps import wall_of
 from gpubench_reports.rules.verdicts.rulebook import HELD_BY, SHARES_OF_STEP, number_of, ratio
@@ -41,11 +42,8 @@ def with_derived(result: ResultFile) -> list[Row]:
 def _labelled(result: ResultFile) -> list[Row]:
     """The rows that have a time. Where the file has no prediction, a row without a label gets the
     one that it has in the modelled run of this device."""
-    rows, context = result.timed, result.context
-    if context.modelled or context.device not in baselines():
-        return rows
-    modelled = baseline(context.device)
-    if modelled.context.mode != context.mode or any(row["model_seconds"] > 0 for row in rows):
+    rows, modelled = result.timed, baseline_of(result)
+    if modelled is None or modelled.context.mode != result.context.mode or result.is_predicted:
         return rows
     labels = {row["name"]: row["label"] for row in modelled.timed}
     return [row | {"label": row["label"] or labels.get(row["name"], "")} for row in rows]
@@ -64,7 +62,7 @@ def _of_figures(row: Row, dram: float) -> dict[str, float]:
     claimed = [(says, true) for says, true in claimed if not math.isnan(says)]
     from_dram = row["label"] not in _NOT_FROM_DRAM
     return {
-        "interval_share": (row["ci_high_seconds"] - row["ci_low_seconds"]) / row["seconds"],
+        "interval_share": width_of(row),
         "dram_share": ratio(row["useful_bytes_per_second"], dram) if from_dram else math.nan,
         "requests_over_law": ratio(requests, row["law_per_request"]),
         "moved_over_useful": ratio(row["moved_bytes_per_second"], row["useful_bytes_per_second"]),
