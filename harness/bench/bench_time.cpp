@@ -18,7 +18,7 @@ constexpr const char* beside_the_row = " (beside)";
 // A host that has stumbled once is not to cost every later sample as much.
 constexpr double longest_head_start_seconds = 50e-3;
 
-// Of a clock that rest has not brought back, or not for long.
+// What a row says whose clock rest has not brought back, or not for long.
 std::string how_it_stayed(const Timing& timing) {
   const double hz = timing.sm_clock_hz.value_or(0), wanted_hz = timing.reference_hz.value_or(0);
   if (hz >= 0.995 * wanted_hz) return "; it kept dropping";
