@@ -107,6 +107,14 @@ std::vector<Roof> DeviceSpec::data_sheet_roofs() const {
   return roofs;
 }
 
+bool is_own_device(const DeviceSpec& device) {
+  for (const auto& name : known_devices()) {
+    if (name == device.name())
+      return device_file_text(device) != device_file_text(device_spec(name));
+  }
+  return true;
+}
+
 std::vector<std::string> known_devices() {
   std::vector<std::string> names;
   for (const auto& file : embedded_device_files()) names.emplace_back(file.stem);

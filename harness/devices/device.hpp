@@ -116,6 +116,9 @@ class DeviceSpec {
 // The device as the text of a device file, which load() reads as the same device.
 std::string device_file_text(const DeviceSpec& device);
 
+// Whether it differs from the device file that ships under its name, or none does.
+bool is_own_device(const DeviceSpec& device);
+
 // The names of the device files that ship with the program, sorted.
 std::vector<std::string> known_devices();
 // Those that the model can run.

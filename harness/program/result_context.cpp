@@ -60,10 +60,19 @@ ordered_json state_json(const DeviceState& state) {
   return json;
 }
 
+// The name alone says whose figures they are only of a device file that ships.
+bool is_own_model(const Platform& platform) {
+  return platform.kind() == DeviceKind::model && is_own_device(platform.device());
+}
+
 }  // namespace
 
 std::vector<std::string> caveats_of_run(const Options& options, Platform& platform) {
   std::vector<std::string> caveats = platform.caveats();
+  if (is_own_model(platform)) {
+    caveats.push_back("the model's figures come from a device file of one's own, called " +
+                      platform.device().name());
+  }
   HealthMonitor* const health = platform.health();
   if (options.bench.energy && (health == nullptr || !health->energy_joules())) {
     caveats.emplace_back("rows have no joules: the driver has no energy counter for this GPU");
@@ -100,6 +109,7 @@ ordered_json context_json(const Options& options, Platform& platform, const char
   if (const std::string cuda = platform.cuda_version(); !cuda.empty()) json["cuda_version"] = cuda;
   if (const std::string name = platform.conditions(); !name.empty()) json["conditions"] = name;
   if (!options.engine.empty()) json["engine"] = options.engine;
+  if (is_own_model(platform)) json["own_device_file"] = true;
   if (platform.health() != nullptr) {
     if (const auto driver = platform.health()->driver_version()) json["driver_version"] = *driver;
     if (const ordered_json state = state_json(platform.health()->state()); !state.empty()) {
@@ -110,9 +120,10 @@ ordered_json context_json(const Options& options, Platform& platform, const char
     json["caveats"] = caveats;
   // What not every run has, or has only at its end, is no less gpubench's own.
   const std::set<std::string, std::less<>> not_always{
-      "axes",         "caveats",        "concepts", "conditions",  "cuda_version",
-      "device_state", "driver_version", "engine",   "filter",      "imported_from",
-      "interrupted",  "resumed",        "roofs",    "run_seconds", "terms"};
+      "axes",         "caveats",       "concepts",       "conditions",
+      "cuda_version", "device_state",  "driver_version", "engine",
+      "filter",       "imported_from", "interrupted",    "own_device_file",
+      "resumed",      "roofs",         "run_seconds",    "terms"};
   for (const auto& [key, value] : options.context) {
     if (json.contains(key) || not_always.contains(key)) {
       throw UsageError("--benchmark_context: '" + key + "' is a key that gpubench sets itself");

@@ -345,6 +345,21 @@ def test_a_users_own_device(tmp_path: Path) -> None:
     assert half["real_time"] / ours["real_time"] == pytest.approx(2, rel=0.15)
 
 
+def test_a_users_own_device_is_told_from_the_shipped_one_of_its_name(tmp_path: Path) -> None:
+    own = json.loads((ROOT / "harness/devices/h200-sxm.json").read_text())
+    file, out = tmp_path / "h200-sxm.json", tmp_path / "run.json"
+    for factor, is_own in ((1, False), (2, True)):
+        own["figures"]["dram_bytes_per_second"]["value"] *= factor
+        file.write_text(json.dumps(own))
+        ran = run(f"--device=model:{file}", ONE_ROW, f"--benchmark_out={out}")
+        assert ran.returncode == 0, ran.stderr
+        context = json.loads(out.read_text())["context"]
+        assert context.get("own_device_file", False) is is_own
+        said = "come from a device file of one's own, called h200-sxm"
+        assert any(said in caveat for caveat in context.get("caveats", [])) is is_own
+        assert (said in ran.stdout + ran.stderr) is is_own
+
+
 @pytest.mark.parametrize(
     ("flag", "meant"),
     [

@@ -244,6 +244,17 @@ TEST(KnownDevices, UnknownNameListsThemClosestFirst) {
   EXPECT_THAT(error, testing::Not(HasSubstr("tpu-v4")));  // roofs alone: nothing can run on it
 }
 
+TEST(KnownDevices, AreToldFromOnesOwnByEveryFigure) {
+  for (const auto& name : known_devices()) EXPECT_FALSE(is_own_device(device_spec(name))) << name;
+  json text = json::parse(device_file_text(device_spec("h200-sxm")));
+  EXPECT_FALSE(is_own_device(DeviceSpec::parse(text.dump(), "copy.json")));
+  text["figures"]["l2_bytes"]["value"] = 50000000;
+  EXPECT_TRUE(is_own_device(DeviceSpec::parse(text.dump(), "mine.json")));
+  text = json::parse(device_file_text(device_spec("h200-sxm")));
+  text["name"] = "mine";
+  EXPECT_TRUE(is_own_device(DeviceSpec::parse(text.dump(), "mine.json")));
+}
+
 TEST(KnownDevices, AreFoundByGpuName) {
   const auto name_for = [](const std::string& gpu) {
     const auto device = device_spec_for_gpu(gpu);

@@ -55,6 +55,12 @@ def machine_of(result: ResultFile) -> Machine:
     name = result.context.device
     if name not in shipped_devices():
         raise ReportError(result.path, f"a job needs a device file, and none is called '{name}'")
+    if result.context.own_device_file:
+        raise ReportError(
+            result.path,
+            f"was modelled with a device file of one's own that is called '{name}': a job would "
+            "take the memory and the peak of the shipped one",
+        )
     device = read_device(name)
     memory, peak = device.value("dram_bytes"), device.value(PEAK)
     if memory is None or peak is None:

@@ -42,6 +42,7 @@ class Context:
     device_kind: str
     device: str
     device_title: str
+    own_device_file: bool  # modelled, and not with the file that ships under the device's name
     date: str
     mode: str
     suite: str
@@ -125,6 +126,7 @@ def context_of(check: Checker, context: dict[str, Any]) -> Context:
         device_kind=kind,
         device=device,
         device_title=check.text(context, "device_title", "context", device),
+        own_device_file=context.get("own_device_file", False) is True,
         date=check.text(context, "date", "context", ""),
         mode=check.text(context, "mode", "context", ""),
         suite=check.text(context, "suite", "context", ""),
