@@ -9,6 +9,7 @@ import pytest
 
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.pages.html.build import build
+from gpubench_reports.results.doubts import doubts_line
 from gpubench_reports.results.reader import read
 from gpubench_reports.rules.steps import diagnose_steps, gains, rules
 from gpubench_reports.rules.verdicts.rulebook import HELD_BY
@@ -215,3 +216,38 @@ def test_only_equal_widths_are_compared(write, widths):
     assert all(math.isnan(found.gain) for found in diagnosed(write, *rows))
     (gain,) = gains([read(write(make_document(rows)))]).values()
     assert math.isnan(gain[0])
+
+
+def test_rows_that_were_held_back_are_named_before_the_diagnosis(write, capsys):
+    throttled = step(**SIX["bandwidth"]) | {"throttled": 1}
+    shaky = step("fused_adamw", compute=6.0, bandwidth=2.0) | {"converged": 0}
+    path = write(make_document([throttled, shaky, step("tiled", **SIX["bandwidth"])]))
+    assert main(["diagnose", str(path)]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == (
+        "!  of the 3 rows used, 2 were throttled or did not converge: "
+        "training_step/step/with:nothing/hidden:2048 (throttled), "
+        "training_step/step/with:fused_adamw/hidden:2048 (not converged)"
+    )
+    assert main(["diagnose", str(path), "--json"]) == 0
+    first, _, last = json.loads(capsys.readouterr().out)
+    assert first["switch"] == "fused_adamw"
+    assert [*first["doubts"].values()] == [["throttled"], ["not converged"]]
+    assert throttled["name"] not in last["doubts"]
+    assert b"(not converged)." in build(read(path))
+
+
+def test_another_devices_rows_that_were_held_back_are_named_with_their_file(write, capsys):
+    own = write(make_document([step(compute=1.0)]), "own.json")
+    assert main(["diagnose", str(own)]) == 0
+    assert "converge" not in capsys.readouterr().out
+    other = write(make_document([step(compute=1.0) | {"throttled": 1}]), "other.json")
+    assert main(["diagnose", str(own), str(other)]) == 0
+    [line] = [line for line in capsys.readouterr().out.splitlines() if "converge" in line]
+    assert line.startswith(f"!  {other}: of the 1 row used, 1 was throttled")
+
+
+def test_many_rows_that_were_held_back_are_counted():
+    doubts = {f"a/b/n:{n}": ["throttled"] for n in range(11)}
+    line = doubts_line(doubts, 40)
+    assert line.startswith("of the 40 rows used, 11 were throttled")
+    assert line.endswith("a/b/n:7 (throttled) and 3 more")

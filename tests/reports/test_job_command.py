@@ -270,3 +270,66 @@ def test_the_help_has_the_filter(capsys):
 def test_a_number_of_gpus_that_splits_nothing_is_said(path, capsys):
     assert main(["job", str(path), "--gpus=3"]) == 0
     assert capsys.readouterr().out.count("cannot be split evenly") == 3
+
+
+THROTTLED, SHAKY = (
+    "gemm_ladder/library/dtype:bf16/n:8192",
+    "stream/copy/dtype:fp32/bytes:16/unroll:4",
+)
+
+
+def spoilt(name, **counters):
+    """The rows of a job, that of this name with these counters."""
+    return [row | counters if row["name"] == name else row for row in rows()]
+
+
+@pytest.mark.parametrize(
+    ("name", "counters", "words"),
+    [
+        (THROTTLED, {"throttled": 1}, "throttled"),
+        (SHAKY, {"converged": 0}, "not converged"),
+        (THROTTLED, {"note": "software power cap in 9 of 9 samples"}, "power limit"),
+        (
+            THROTTLED,
+            {"paused_seconds": 1.0, "sm_clock_hz": 1.44e9},
+            "clock fell to 1.44 GHz",
+        ),
+    ],
+)
+def test_a_job_says_which_of_its_rows_were_held_back(write, capsys, name, counters, words):
+    path = write(make_document(spoilt(name, **counters), device="h100-sxm"))
+    assert main(["job", str(path)]) == 0
+    [line] = [line for line in capsys.readouterr().out.splitlines() if name in line]
+    assert line == f"!  of the 13 rows used, 1 was throttled or did not converge: {name} ({words})"
+    assert main(["job", str(path), "--json"]) == 0
+    [found] = json.loads(capsys.readouterr().out)
+    assert (found["rows"], found["doubtful_rows"]) == (13, {name: [words]})
+
+
+def test_a_job_of_sound_rows_has_nothing_to_say(path, capsys):
+    assert main(["job", str(path), "--gpus=1"]) == 0
+    assert "converge" not in capsys.readouterr().out
+
+
+def test_a_row_that_a_job_does_not_use_is_not_named(write, capsys):
+    others = [make_row("transpose/tiled/n:4096", throttled=1), make_row("a/b", converged=0)]
+    path = write(make_document([*rows(), *others], device="h100-sxm"))
+    assert main(["job", str(path), "--gpus=1"]) == 0
+    assert "converge" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_sound_row_counts_before_a_throttled_one_of_the_same_settings(load, first):
+    name = "attention/tiled/seq:2048/head_dim:128/causal:1"
+    twin = make_row(f"{name}/page:0", 2e-3, flops_per_second=1e13, throttled=1)
+    found = [twin, *rows()] if first else [*rows(), twin]
+    machine = machine_of(load(found, device="h100-sxm"))
+    assert machine.attention_rate("tiled", 128, 2048) == pytest.approx(SUSTAINED * 3e14)
+    assert machine.doubts == {}
+
+
+def test_a_throttled_copy_counts_only_where_there_is_no_other(load):
+    slow = make_row("stream/copy/dtype:fp64", 1e-3, useful_bytes_per_second=2e12)
+    fast = spoilt(SHAKY, throttled=1)
+    assert machine_of(load(fast, device="h100-sxm")).bandwidth == 3e12
+    assert machine_of(load([*fast, slow], device="h100-sxm")).bandwidth == 2e12

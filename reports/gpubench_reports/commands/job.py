@@ -101,6 +101,7 @@ def run(options: argparse.Namespace) -> None:
             raise ReportError(result.path, f"is a second file of {result.context.device}")
         machines[result.context.device] = machine_of(result)
     if options.published:
+        _tell_doubts(machines)
         _compare(options, machines)
     forecasts = _forecasts(options, results, machines)
     if options.out:
@@ -114,6 +115,15 @@ def run(options: argparse.Namespace) -> None:
         rewrite_block(options.pages / "jobs.md", plans_markdown(forecasts), "plans")
     if not options.published:
         _print(options, forecasts)
+
+
+def _tell_doubts(machines: "dict[str, Machine]") -> None:
+    """On standard error: what is printed then goes into pages."""
+    from gpubench_reports.results.doubts import doubts_line
+
+    for device, machine in machines.items():
+        if line := doubts_line(machine.doubts, machine.rows):
+            print(f"{device}: {line}", file=sys.stderr)
 
 
 def _check_options(options: argparse.Namespace) -> None:
@@ -136,8 +146,11 @@ def _forecasts(
     gpus, batch = options.gpus or GPUS, options.batch or BATCH
     forecasts = []
     for context in (result.context for result in results):
-        found = plans(machines[context.device], models, gpus, batch)
-        forecasts.append(Forecast(context, found, batch, options.tokens))
+        machine = machines[context.device]
+        found = plans(machine, models, gpus, batch)
+        forecasts.append(
+            Forecast(context, found, batch, options.tokens, machine.rows, machine.doubts)
+        )
     return forecasts
 
 

@@ -15,12 +15,13 @@ class Collectives:
     """`sweeps` has the rows by kernel and by number of GPUs. A node has `node` GPUs.
 
     `slower` is for a network unlike the one of the rows: how many times as long as theirs it needs
-    for a byte.
+    for a byte. `rows` are those that all this comes from.
     """
 
     sweeps: dict[str, dict[int, Sweep]]
     node: int
     slower: float = 1.0
+    rows: tuple[dict[str, Any], ...] = ()
 
     @property
     def inside(self) -> bool:
@@ -96,21 +97,22 @@ def _at(sweep: Sweep, size: float) -> float:
 
 
 def collectives_of(rows: list[dict[str, Any]], node: int) -> Collectives:
-    """From rows of fp32 or 16-bit vectors, out of place. A number of GPUs with one size says
-    nothing of latency: it is left out."""
-    found: dict[str, dict[int, dict[float, float]]] = {}
+    """From rows of fp32 or 16-bit vectors, out of place; of rows with the same settings, the last
+    counts. A number of GPUs with one size says nothing of latency: it is left out."""
+    found: dict[str, dict[int, dict[float, dict[str, Any]]]] = {}
     for row in rows:
         if row["concept"] != "all_reduce" or row["arguments"].get("place") != "out":
             continue
         ranks, size = (number_of(row["arguments"].get(name)) for name in ("ranks", "size"))
         if ranks >= 2 and size > 0:
-            found.setdefault(row["kernel"], {}).setdefault(int(ranks), {})[size] = row["seconds"]
-    sweeps = {
-        kernel: {
-            ranks: (np.array(sorted(times)), np.array([times[size] for size in sorted(times)]))
-            for ranks, times in by_ranks.items()
-            if len(times) > 1
-        }
-        for kernel, by_ranks in found.items()
-    }
-    return Collectives({k: by_ranks for k, by_ranks in sweeps.items() if by_ranks}, node)
+            found.setdefault(row["kernel"], {}).setdefault(int(ranks), {})[size] = row
+    sweeps: dict[str, dict[int, Sweep]] = {}
+    used: list[dict[str, Any]] = []
+    for kernel, by_ranks in found.items():
+        for ranks, by_size in by_ranks.items():
+            if len(by_size) > 1:
+                sizes = sorted(by_size)
+                seconds = [by_size[size]["seconds"] for size in sizes]
+                sweeps.setdefault(kernel, {})[ranks] = np.array(sizes), np.array(seconds)
+                used += by_size.values()
+    return Collectives(sweeps, node, rows=tuple(used))

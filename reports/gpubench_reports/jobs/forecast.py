@@ -1,13 +1,14 @@
 """The plans for one device, and what is said of a plan."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gpubench_reports.common.units import si
 from gpubench_reports.jobs.job import Job
 from gpubench_reports.jobs.ranges import Range, known_ranges
 from gpubench_reports.jobs.search import Plan
 from gpubench_reports.results.context import Context
+from gpubench_reports.results.doubts import Doubts
 
 PARTS = ("compute", "bandwidth", "communication", "bubble")  # of a Step
 _GIB = float(1 << 30)
@@ -17,12 +18,15 @@ _RECOMPUTED = {"none": "", "selective": "attention recomputed", "full": "recompu
 
 @dataclass(frozen=True)
 class Forecast:
-    """`batch` is in tokens per step. `tokens` are those of a whole training, if asked for."""
+    """`batch` is in tokens per step. `tokens` are those of a whole training, if asked for. `rows`
+    and `doubts` are those of the machine."""
 
     context: Context
     plans: Sequence[Plan]
     batch: int
     tokens: int | None = None
+    rows: int = 0
+    doubts: Doubts = field(default_factory=dict)
 
     def range_of(self, plan: Plan) -> Range | None:
         """What the published trainings of its kind showed, as multiples of their simulations."""

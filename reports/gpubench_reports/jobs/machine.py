@@ -1,6 +1,6 @@
 """What a result file says of the GPU that a job runs on: how fast its rows are."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,9 @@ import numpy as np
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.jobs.collectives import Collectives, collectives_of
 from gpubench_reports.results.checking import number_of
+from gpubench_reports.results.clock import reference_clock
 from gpubench_reports.results.device_files import read_device, shipped_devices
+from gpubench_reports.results.doubts import Doubts, doubtful, doubts_of
 from gpubench_reports.results.reader import ResultFile
 
 # The share of its own rate that a product or an attention kernel reaches within a long training:
@@ -16,6 +18,8 @@ from gpubench_reports.results.reader import ResultFile
 # Fitted on the trainings that are marked so: docs/jobs.md.
 SUSTAINED = 0.78
 PEAK = "tensor_bf16_flops_per_second"
+
+_Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,8 @@ class Machine:
     bandwidth: float  # B/s
     collectives: Collectives
     network: float | None  # B/s of each GPU, by the device file
+    rows: int = 0  # that all this rests on
+    doubts: Doubts = field(default_factory=dict)  # of these rows
 
     def with_network(self, rate: float) -> "Machine":
         """The same GPU on a network from which each GPU gets `rate` [B/s]."""
@@ -68,37 +74,46 @@ def machine_of(result: ResultFile) -> Machine:
         raise ReportError(result.path, f"the file of device {name} has no {lacking}")
     if result.context.mode == "hot":
         raise ReportError(result.path, "was measured with hot caches: a job needs --mode=cold")
-    rows = result.timed
+    stated = reference_clock(result)
+    # The last of rows with the same settings counts: one without doubts, if there is any.
+    rows = sorted(result.timed, key=lambda row: not doubts_of(row, stated))
+    products = _products(result, rows)
+    attention = _attention(result, rows)
+    copy = _fastest_copy(result, rows, stated)
+    collectives = collectives_of(rows, int(device.value("node_gpus") or 1))
+    of_attention = [row for by_length in attention.values() for row in by_length.values()]
+    used = [*products.values(), *of_attention, copy, *collectives.rows]
+    sizes, rates = _rates(products)
     return Machine(
         peak=peak,
         memory_bytes=memory,
-        products=_products(result, rows),
-        attention=_attention(result, rows),
-        bandwidth=_bandwidth(result, rows),
-        collectives=collectives_of(rows, int(device.value("node_gpus") or 1)),
+        products=(np.log(sizes), np.log(rates)),
+        attention={key: _rates(by_length) for key, by_length in attention.items()},
+        bandwidth=copy["useful_bytes_per_second"],
+        collectives=collectives,
         network=device.value("network_bytes_per_second"),
+        rows=len(used),
+        doubts=doubtful(result, used),
     )
 
 
-def _products(result: ResultFile, rows: list[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
-    """The library's square products in bf16."""
-    found: dict[float, float] = {}
+def _products(result: ResultFile, rows: list[_Row]) -> dict[float, _Row]:
+    """The library's square products in bf16, by FLOPs."""
+    found: dict[float, _Row] = {}
     for row in rows:
         if (row["concept"], row["kernel"]) != ("gemm_ladder", "library"):
             continue
         rate = row["flops_per_second"]
         if row["arguments"].get("dtype") == "bf16" and rate > 0:
-            found[rate * row["seconds"]] = rate
+            found[rate * row["seconds"]] = row
     if len(found) < 2:
         raise _missing(result, "gemm_ladder", "two or more rows of kernel library in bf16")
-    sizes = sorted(found)
-    return np.log(sizes), np.log([found[size] for size in sizes])
+    return found
 
 
-def _attention(
-    result: ResultFile, rows: list[dict[str, Any]]
-) -> dict[tuple[str, float], tuple[np.ndarray, np.ndarray]]:
-    found: dict[tuple[str, float], dict[float, float]] = {}
+def _attention(result: ResultFile, rows: list[_Row]) -> dict[tuple[str, float], dict[float, _Row]]:
+    """By kernel and size of a head, and by length."""
+    found: dict[tuple[str, float], dict[float, _Row]] = {}
     for row in rows:
         if row["concept"] != "attention" or not row["flops_per_second"] > 0:
             continue
@@ -106,26 +121,31 @@ def _attention(
             number_of(row["arguments"].get(name)) for name in ("seq", "head_dim", "causal")
         )
         if causal == 1 and length > 0 and head > 0:
-            found.setdefault((row["kernel"], head), {})[length] = row["flops_per_second"]
+            found.setdefault((row["kernel"], head), {})[length] = row
     for kernel in ("tiled", "standard"):
         if not any(name == kernel for name, _ in found):
             raise _missing(result, "attention", f"a causal row of kernel {kernel}")
-    return {
-        key: (np.array(sorted(rates)), np.array([rates[length] for length in sorted(rates)]))
-        for key, rates in found.items()
-    }
+    return found
 
 
-def _bandwidth(result: ResultFile, rows: list[dict[str, Any]]) -> float:
+def _rates(rows: dict[float, _Row]) -> tuple[np.ndarray, np.ndarray]:
+    """The keys, ascending, and the FLOP/s of their rows."""
+    keys = sorted(rows)
+    return np.array(keys), np.array([rows[key]["flops_per_second"] for key in keys])
+
+
+def _fastest_copy(result: ResultFile, rows: list[_Row], stated_hz: float) -> _Row:
+    """One without doubts, if there is any."""
     found = [
-        row["useful_bytes_per_second"]
+        row
         for row in rows
         if row["concept"] == "stream" and row["kernel"] == "copy"
         if row["useful_bytes_per_second"] > 0
     ]
     if not found:
         raise _missing(result, "stream", "a row of kernel copy")
-    return float(max(found))
+    sound = [row for row in found if not doubts_of(row, stated_hz)]
+    return max(sound or found, key=lambda row: float(row["useful_bytes_per_second"]))
 
 
 def _missing(result: ResultFile, concept: str, what: str) -> ReportError:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from gpubench_reports.common.units import si
 from gpubench_reports.results.context import Context
+from gpubench_reports.results.doubts import flags_of
 from gpubench_reports.rules.verdicts.verdict import Verdict
 
 NONE = "·"  # in a cell of which nothing is known
@@ -83,11 +84,7 @@ def _bound(verdict: Verdict | None, label: str) -> str:
 
 def notes_of(row: Mapping[str, Any]) -> list[str]:
     """What one must know before trusting a row: all that it says of itself in words."""
-    notes = []
-    if row["converged"] == 0:
-        notes.append("not converged")
-    if row["throttled"] > 0:
-        notes.append("throttled")
+    notes = flags_of(row)
     if row["rule"]:
         notes.append(f"rule: {row['rule']}")
     if row["assuming"]:

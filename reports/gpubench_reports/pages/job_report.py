@@ -84,6 +84,8 @@ def plans_json(forecasts: Sequence[Forecast]) -> str:
                 "device": forecast.context.device,
                 "modelled": forecast.context.modelled,
                 "batch_tokens": forecast.batch,
+                "rows": forecast.rows,
+                "doubtful_rows": forecast.doubts,
                 "plans": [_plain(forecast, plan) for plan in forecast.plans],
             }
             for forecast in forecasts

@@ -8,6 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from gpubench_reports.results.doubts import Doubts, doubtful
 from gpubench_reports.results.intervals import width_of
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.verdicts.rulebook import number_of, ratio
@@ -48,6 +49,7 @@ class Diagnosis:
     switch: str  # that gains most of those that move the wall; empty: none is in the file
     gain: float  # how many times as fast a step then is; NaN: not known
     at_most: float  # how many times as fast it is without this wall; NaN: nobody can say
+    doubts: Doubts  # of the step's row and of those that `gain` comes from
 
 
 @cache
@@ -58,9 +60,8 @@ def rules() -> dict[str, Any]:
 
 def diagnose_steps(result: ResultFile) -> list[Diagnosis]:
     """Diagnoses every training step of the file, in its order."""
-    steps = _steps(result)
-    seconds, modelled = _seconds_of(steps), result.context.modelled
-    return [_diagnosis(name, row, seconds, modelled) for name, row in steps.items()]
+    steps = steps_of(result)
+    return [_diagnosis(result, row, steps) for row in steps]
 
 
 def wall_of(raw: Mapping[str, Any]) -> str:
@@ -76,7 +77,7 @@ def is_step(raw: Mapping[str, Any]) -> bool:
 def gains(results: Sequence[ResultFile]) -> dict[Setting, list[float]]:
     """By switch and width of the model: how many times as fast as without it a step is, in each of
     the files; NaN where a file has not both rows."""
-    of_files = [_seconds_of(_steps(result)) for result in results]
+    of_files = [_seconds_of(steps_of(result)) for result in results]
     settings = {setting: None for seconds in of_files for setting in seconds}
     return {
         (switch, hidden): [
@@ -88,24 +89,28 @@ def gains(results: Sequence[ResultFile]) -> dict[Setting, list[float]]:
     }
 
 
-def _steps(result: ResultFile) -> dict[str, dict[str, Any]]:
-    return {
-        row["name"]: row
-        for row in result.timed
-        if row["concept"] == CONCEPT and is_step(row["raw"])
-    }
+def steps_of(result: ResultFile) -> list[dict[str, Any]]:
+    """The rows of training steps."""
+    return [row for row in result.timed if row["concept"] == CONCEPT and is_step(row["raw"])]
 
 
 def _setting(row: dict[str, Any]) -> Setting:
     return str(row["arguments"].get("with", "")), row["arguments"].get("hidden", "")
 
 
-def _seconds_of(steps: dict[str, dict[str, Any]]) -> dict[Setting, float]:
+def _by_setting(steps: Sequence[dict[str, Any]]) -> dict[Setting, dict[str, Any]]:
     """The first of the rows with equal settings counts."""
-    found: dict[Setting, float] = {}
-    for row in steps.values():
-        found.setdefault(_setting(row), number_of(row["raw"]["step_seconds"]))
+    found: dict[Setting, dict[str, Any]] = {}
+    for row in steps:
+        found.setdefault(_setting(row), row)
     return found
+
+
+def _seconds_of(steps: Sequence[dict[str, Any]]) -> dict[Setting, float]:
+    return {
+        setting: number_of(row["raw"]["step_seconds"])
+        for setting, row in _by_setting(steps).items()
+    }
 
 
 def _part(raw: Mapping[str, Any], key: str) -> float:
@@ -114,22 +119,25 @@ def _part(raw: Mapping[str, Any], key: str) -> float:
 
 
 def _diagnosis(
-    name: str, row: dict[str, Any], seconds: dict[Setting, float], modelled: bool
+    result: ResultFile, row: dict[str, Any], steps: Sequence[dict[str, Any]]
 ) -> Diagnosis:
     raw = row["raw"]
     step = _part(raw, "step_seconds")
     wall = _wall(raw)
     held = _part(raw, wall["seconds"])
     at_most = ratio(step, step - held) if wall["can_go"] else math.nan
-    switch, gain = _best_switch(wall, row, seconds)
+    switch, gain = _best_switch(wall, row, _seconds_of(steps))
+    used = [row]
+    if switch:
+        used.append(_by_setting(steps)[switch, _setting(row)[1]])
     return Diagnosis(
-        row=name,
+        row=row["name"],
         seconds=step,
         mfu=number_of(raw.get("mfu")),
         peak=ratio(number_of(raw.get("flops_per_second")), number_of(raw.get("mfu"))),
         model=_model(raw | {"steps": round(row["seconds"] / step)}),
         parts={key: _part(raw, f"{key}_seconds") for key in PARTS},
-        answers=(_is_stable(row, modelled), *_answers(raw)),
+        answers=(_is_stable(row, result.context.modelled), *_answers(raw)),
         wall=wall["name"],
         then=_next_wall(raw, wall["name"]),
         share=held / step,
@@ -138,6 +146,7 @@ def _diagnosis(
         switch=switch,
         gain=gain if wall["switches"] else at_most,
         at_most=at_most,
+        doubts=doubtful(result, used),
     )
 
 

@@ -13,8 +13,9 @@ from gpubench_reports.pages.terminal.steps import (
     peak_of,
     times,
 )
+from gpubench_reports.results.doubts import doubtful, doubts_line
 from gpubench_reports.results.reader import ResultFile
-from gpubench_reports.rules.steps import Answer, Diagnosis, diagnose_steps
+from gpubench_reports.rules.steps import Answer, Diagnosis, diagnose_steps, steps_of
 
 _STATES = {True: "good", False: "bad", None: "none"}
 
@@ -35,6 +36,7 @@ def steps(result: ResultFile) -> list[Markup]:
             "section",
             tag("h2", "What holds up a training step?"),
             tag("p", words),
+            *_doubts(result),
             _table(("row", "wall", "try", "questions"), map(_answers, found), "Training steps"),
             tag("p", "Where the time of a step goes:"),
             _table(("row", "step", "MFU", *PARTS_IN_WORDS.values()), map(_parts, found), "Walls"),
@@ -42,6 +44,12 @@ def steps(result: ResultFile) -> list[Markup]:
             id="steps",
         )
     ]
+
+
+def _doubts(result: ResultFile) -> list[Markup]:
+    used = steps_of(result)
+    line = doubts_line(doubtful(result, used), len(used))
+    return [tag("p", tag("strong", f"{line[0].upper()}{line[1:]}."))] if line else []
 
 
 def _answers(found: Diagnosis) -> Markup:

@@ -16,6 +16,7 @@ from rich.text import Text
 from gpubench_reports.common.units import si
 from gpubench_reports.pages.columns import NONE
 from gpubench_reports.results.context import Context
+from gpubench_reports.results.doubts import Doubts, doubts_line
 
 # The titles of columns that hold words.
 _TEXT = (
@@ -67,6 +68,12 @@ def print_reservations(console: Console, context: Context) -> None:
     """Prints what to know of the run before its figures, a line each."""
     for sentence in context.reservations:
         console.print(bold(f"!  {sentence}"))
+
+
+def print_doubts(console: Console, doubts: Doubts, rows: int, of: str = "") -> None:
+    """Prints which of the `rows` that the answer rests on were throttled or did not converge."""
+    if line := doubts_line(doubts, rows):
+        console.print(bold(f"!  {of}{line}"))
 
 
 class Sheet:

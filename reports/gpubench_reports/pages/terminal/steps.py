@@ -9,12 +9,14 @@ from gpubench_reports.pages.columns import NONE
 from gpubench_reports.pages.terminal.console import (
     bold,
     new_console,
+    print_doubts,
     print_reservations,
     run_text,
     table_of,
 )
+from gpubench_reports.results.doubts import doubtful
 from gpubench_reports.results.reader import ResultFile
-from gpubench_reports.rules.steps import Diagnosis, Setting, diagnose_steps, gains
+from gpubench_reports.rules.steps import Diagnosis, Setting, diagnose_steps, gains, steps_of
 
 YES_OR_NO = {True: "yes", False: "no", None: "-"}
 PARTS_IN_WORDS = {
@@ -35,10 +37,14 @@ def print_steps(result: ResultFile, others: Sequence[ResultFile]) -> None:
     if not found:
         console.print("no training steps in it: run gpubench with training_step's rows")
         return
+    results = [result, *others]
+    for one in results:
+        of = "" if one is result else f"{clean(str(one.path))}: "
+        steps = steps_of(one)
+        print_doubts(console, doubtful(one, steps), len(steps), of)
     for diagnosis in found:
         for line in lines_of(diagnosis):
             console.print(line)
-    results = [result, *others]
     known = known_gains(results)
     if not known:
         return
