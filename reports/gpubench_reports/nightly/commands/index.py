@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    _, index, settings = opened(options)
+    _, index, settings = opened(options, writes=True)
     with index:
         done = index.rebuild(settings) if options.rebuild else index.update(settings)
     print(f"{done.seen} nights, {done.read} read anew")

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from gpubench_reports.common.errors import ReportError
 from gpubench_reports.nightly.commands.arguments import rehearsal_argument, store_arguments
 from gpubench_reports.nightly.commands.shared import opened
 
@@ -21,6 +22,8 @@ def run(options: argparse.Namespace) -> int:
     from gpubench_reports.nightly.reporting.page import write_page
 
     store, index, settings = opened(options)
+    if store.read_only and options.out is None:
+        raise ReportError(store.root, "cannot be written to: name the page with --out=FILE.html")
     with index:
         judge_new(store, index, settings)
         print(write_page(store, index, settings, options.out or store.root / "report.html"))

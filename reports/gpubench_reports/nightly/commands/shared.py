@@ -23,12 +23,18 @@ if TYPE_CHECKING:
 PROGRAM = "nightly"
 
 
-def opened(options: argparse.Namespace, create: bool = False) -> "tuple[Store, Index, Settings]":
+def opened(
+    options: argparse.Namespace, create: bool = False, writes: bool = False
+) -> "tuple[Store, Index, Settings]":
+    """`writes`: for a command that changes the store, as one that may make it does. The others also
+    read a store that they cannot write to. Raises ReportError."""
     from gpubench_reports.nightly.rule.settings import load
     from gpubench_reports.nightly.store.index import Index
+    from gpubench_reports.nightly.store.read_only import to_read, to_write
     from gpubench_reports.nightly.store.store import Store
 
-    store = Store.open(options.store, options.rehearsal, create)
+    found = Store.open(options.store, options.rehearsal, create)
+    store = to_write(found) if create or writes else to_read(found)
     changes = {
         name: getattr(options, name, None)
         for name in ("processes", "suite", "mode", "filter", "machine")
@@ -160,7 +166,7 @@ def decide_and_tell(options: argparse.Namespace, action: str, until: str = "") -
     from gpubench_reports.nightly.judging.status import decide
     from gpubench_reports.nightly.reporting.page import write_page
 
-    store, index, settings = opened(options)
+    store, index, settings = opened(options, writes=True)
     with index:
         judge_new(store, index, settings)
         what = (action, options.pattern, options.reason, until, options.machine)

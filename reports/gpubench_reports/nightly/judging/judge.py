@@ -54,8 +54,11 @@ def judge_new(store: Store, index: Index, settings: Settings) -> list[tuple[Nigh
             # Verdicts of this round reach the next night through the history, not the index.
             history = history or MachineHistory(index, machine)
             verdict = _judge_night(index, history, night, settings, decisions)
-            with contextlib.suppress(FileExistsError):
-                publish(night.path / "verdict.json", as_json(verdict))
+            if store.read_only:
+                index.remember(night, verdict)
+            else:
+                with contextlib.suppress(FileExistsError):
+                    publish(night.path / "verdict.json", as_json(verdict))
             for event in verdict["events"]:
                 history.events[event["device"], event["mode"], event["benchmark"]].append(event)
             found.append((night, verdict))

@@ -22,7 +22,7 @@ from gpubench_reports.nightly.store.process_file import (
     in_some,
     worst_problem,
 )
-from gpubench_reports.nightly.store.store import Night, Store
+from gpubench_reports.nightly.store.store import Night, Store, as_json
 from gpubench_reports.nightly.store.tables import VERSION, recreate
 
 _BUSY_SECONDS = 120.0
@@ -38,7 +38,10 @@ class Update:
 
 
 class Index:
-    """An open index. `rows` and `table` answer queries; `update` takes in what is new."""
+    """An open index. `rows` and `table` answer queries; `update` takes in what is new.
+
+    That of a read-only store is a copy in memory: what is new ends with this process.
+    """
 
     def __init__(self, store: Store, path: Path | None = None) -> None:
         self.store = store
@@ -52,6 +55,8 @@ class Index:
         self._database.close()
 
     def _open(self) -> sqlite3.Connection:
+        if self.store.read_only:
+            return self._copied()
         try:
             return self._connect()
         except sqlite3.DatabaseError as error:
@@ -61,12 +66,32 @@ class Index:
 
     def _anew(self) -> sqlite3.Connection:
         """In place of a file that is no database, or a broken one. Nothing is lost with it."""
+        if self.store.read_only:
+            return self._connect(":memory:")
         for suffix in ("", "-journal"):
             self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
         return self._connect()
 
-    def _connect(self) -> sqlite3.Connection:
-        database = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
+    def _copied(self) -> sqlite3.Connection:
+        """The file's content; empty if there is none that can be read without writing."""
+        address = f"{self.path.resolve().as_uri()}?mode=ro"
+        memory = sqlite3.connect(":memory:", isolation_level=None)
+        try:
+            with contextlib.closing(
+                sqlite3.connect(address, timeout=_BUSY_SECONDS, uri=True)
+            ) as source:
+                source.backup(memory)
+            return self._prepared(memory)
+        except sqlite3.DatabaseError:
+            memory.close()
+            return self._anew()
+
+    def _connect(self, path: Path | str = "") -> sqlite3.Connection:
+        path = path or self.path
+        return self._prepared(sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None))
+
+    def _prepared(self, database: sqlite3.Connection) -> sqlite3.Connection:
+        """With the tables of this version."""
         try:
             with _writing(database):
                 if database.execute("pragma user_version").fetchone()[0] != VERSION:
@@ -88,6 +113,13 @@ class Index:
             return [column[0] for column in cursor.description], cursor.fetchall()
         except sqlite3.Error as error:
             raise ReportError(self.path, f"the index: {error}") from None
+
+    def remember(self, night: Night, verdict: dict[str, Any]) -> None:
+        """Takes in a verdict that cannot be written to the night's folder."""
+        self._database.execute(
+            "update night set verdict = ? where machine = ? and number = ?",
+            (as_json(verdict).decode(), night.machine, night.number),
+        )
 
     def rebuild(self, settings: Settings) -> Update:
         """Forgets everything and reads all files again. Readers see the old index until then."""

@@ -19,7 +19,6 @@ import contextlib
 import fcntl
 import hashlib
 import json
-import math
 import os
 import re
 import secrets
@@ -28,16 +27,16 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from gpubench_reports.common.dates import day_of
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import file_bytes, open_file, reason
 from gpubench_reports.common.names import is_file_name, is_utf8
 from gpubench_reports.common.plain_text import clean, cleaned
+from gpubench_reports.nightly.store.decision_files import is_decision
 from gpubench_reports.results.checking import parse
 
 SCHEMA = 1
@@ -126,29 +125,6 @@ def is_done(document: dict[str, Any]) -> bool:
     )
 
 
-def _is_day(text: Any) -> bool:
-    return isinstance(text, str) and text != "" and day_of(text) == text
-
-
-def _is_decision(document: Any) -> bool:
-    types = {"action": str, "machine": str, "night": int, "series": list, "reason": str}
-    return (
-        isinstance(document, dict)
-        and all(isinstance(document.get(key), wanted) for key, wanted in types.items())
-        and (document["action"] != "acknowledge" or _is_day(document.get("until")))
-        and isinstance(document.get("number", 0), int)
-        and _are_levels(document.get("levels", []), len(document["series"]))
-    )
-
-
-def _are_levels(levels: Any, count: int) -> bool:
-    """Whether these are the times [s] of so many series, or none at all."""
-    if not isinstance(levels, list):
-        return False
-    times = [level for level in levels if isinstance(level, float) and 0 < level < math.inf]
-    return len(times) == len(levels) and len(levels) in (0, count)
-
-
 def lock(stream: IO[Any], subject: Path | str, problem: str) -> None:
     """Locks the open file; ReportError with this problem if another process has.
 
@@ -211,8 +187,13 @@ class Night:
 
 @dataclass(frozen=True)
 class Store:
+    """`read_only`: nothing in it is changed. A damaged file then stays where it is, and is noted in
+    `damaged` instead."""
+
     root: Path
     rehearsal: bool
+    read_only: bool = False
+    damaged: dict[Path, str] = field(default_factory=dict, compare=False)
 
     @classmethod
     def open(cls, root: Path, rehearsal: bool, create: bool = False) -> "Store":
@@ -319,6 +300,9 @@ class Store:
 
     def quarantine(self, path: Path, why: str) -> Path:
         """Puts a file aside, with the reason beside it; returns where it is now."""
+        if self.read_only:
+            self.damaged[self.aside(path)] = f"{why} (still in its place: the store is read-only)"
+            return path
         place = self.aside(path)
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -343,7 +327,8 @@ class Store:
 
     def quarantined(self) -> list[tuple[Path, str]]:
         """Every file that is in quarantine (relative to it), and why it is there."""
-        folder, found = self.root / "quarantine", []
+        folder = self.root / "quarantine"
+        found = [(path.relative_to(folder), why) for path, why in self.damaged.items()]
         for path in folder.rglob("*.why"):
             with contextlib.suppress(OSError):  # a folder of this name, perhaps
                 why = clean(file_bytes(path).decode("utf-8", "replace").strip())
@@ -368,7 +353,7 @@ class Store:
         for path in sorted((self.root / "decisions").glob("*.json")):
             try:
                 document = cleaned(parse(path))
-                if not _is_decision(document):
+                if not is_decision(document):
                     raise ReportError(path, "is no decision")
                 found.append(document)
             except ReportError as error:

@@ -16,6 +16,7 @@ from gpubench_reports.nightly.gate.gate import statistics
 from gpubench_reports.nightly.rule.regression import IMPROVEMENT, REGRESSION
 from gpubench_reports.nightly.rule.settings import Settings, load
 from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.read_only import to_read
 from gpubench_reports.nightly.store.store import Store
 from gpubench_reports.nightly.trials.noise import Noise, noise_of
 from gpubench_reports.nightly.trials.simulation import WARM_UP, Alert, Task, simulate
@@ -209,7 +210,7 @@ def try_judge(options: argparse.Namespace, say: Callable[[str], None]) -> str:
     """The command: noise from the store if it has enough nights, changed by the options."""
     settings, noise = Settings(), None
     if (options.store / "store.json").exists():
-        store = Store.open(options.store, options.rehearsal)
+        store = to_read(Store.open(options.store, options.rehearsal))
         settings = load(store.root)
         with Index(store) as index:
             index.update(settings)
