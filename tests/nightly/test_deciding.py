@@ -6,7 +6,7 @@ import pytest
 
 from gpubench_reports.nightly.commands.command_line import main
 from gpubench_reports.nightly.judging.judge import judge_new
-from gpubench_reports.nightly.judging.status import status
+from gpubench_reports.nightly.judging.status import MachineStatus, status
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
 from gpubench_reports.nightly.store.store import Store
@@ -31,10 +31,14 @@ def fleet(store: Store) -> Store:
     return store
 
 
-def still_open(store: Store) -> list[str]:
+def statuses(store: Store) -> list[MachineStatus]:
     with Index(store) as index:
         judge_new(store, index, Settings())
-        return [one.machine for one in status(store, index, Settings()) if one.regressions]
+        return status(store, index, Settings())
+
+
+def still_open(store: Store) -> list[str]:
+    return [one.machine for one in statuses(store) if one.regressions]
 
 
 def ends(store: Store, capsys, command: list[str], *more: str) -> tuple[int, str, str]:
@@ -95,3 +99,71 @@ def test_decisions_about_a_machine_that_is_gone_are_named(fleet: Store, capsys) 
     assert main(["status", f"--store={fleet.root}"]) == 1
     said = "nightly: decisions about mb are void: no machine of this store is called that\n"
     assert capsys.readouterr().err == said
+
+
+def put_modes(store: Store, rows: dict[str, dict[str, float]]) -> None:
+    """A night of the named rows per mode."""
+    for mode, found in rows.items():
+        put_night(store, found, rerun=found, mode=mode)
+
+
+@pytest.fixture
+def modes(store: Store) -> Store:
+    """The same open regression in a cold and in a hot series of one row."""
+    for seconds in [1e-4] * 12 + [1.2e-4] * 2:
+        put_modes(store, {"cold": {NAME: seconds}, "hot": {NAME: seconds}})
+    assert open_modes(store) == ["cold", "hot"]
+    return store
+
+
+def open_modes(store: Store) -> list[str]:
+    (one,) = statuses(store)
+    return sorted(standing.event["mode"] for standing in one.regressions)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("mode", "name", "other"), [("hot", f"{NAME} (hot)", "cold"), ("cold", NAME, "hot")]
+)
+def test_a_decision_is_about_the_named_mode_alone(modes, capsys, command, mode, name, other):
+    done = ends(modes, capsys, command, f"--mode={mode}")
+    assert done == (0, f"{command[0]}: {name} on lab\n", "")
+    assert open_modes(modes) == [other]
+    # No other is open by now: there is nothing to choose.
+    assert ends(modes, capsys, command, *KNOWN_MODE[command[0]])[0] == 0
+    assert open_modes(modes) == []
+
+
+# A regression that was acknowledged can be acknowledged anew: it stays a choice.
+KNOWN_MODE = {"accept": [], "acknowledge": ["--mode=*"]}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_both_modes_are_decided_on_only_if_that_is_said(modes, capsys, command) -> None:
+    line = (
+        f"nightly: a/*: matches {NAME} (cold) and {NAME} (hot): "
+        "name a mode with --mode=cold or --mode=hot, or both with --mode='*'\n"
+    )
+    assert ends(modes, capsys, command) == (2, "", line)
+    assert open_modes(modes) == ["cold", "hot"]
+    code, said, _ = ends(modes, capsys, command, "--mode=*")
+    assert (code, sorted(said.splitlines())) == (
+        0,
+        [f"{command[0]}: {NAME} (hot) on lab", f"{command[0]}: {NAME} on lab"],
+    )
+    assert open_modes(modes) == []
+
+
+def test_a_mode_in_which_nothing_is_open_is_one_line(fleet: Store, capsys) -> None:
+    line = "nightly: a/*: matches nothing that is open to accept in mode hot\n"
+    assert ends(fleet, capsys, ["accept"], "--mode=hot", "--machine=*") == (2, "", line)
+    assert still_open(fleet) == ["ma", "mb"]
+
+
+def test_a_row_is_retired_in_the_named_mode_alone(store: Store, capsys) -> None:
+    gone, stays = {NAME: 1e-4, "a/c/n:1": 1e-4}, {"a/c/n:1": 1e-4}
+    put_modes(store, {"cold": gone, "hot": gone})
+    put_modes(store, {"cold": stays, "hot": stays})
+    assert ends(store, capsys, ["accept"], "--mode=cold")[0] == 2
+    done = ends(store, capsys, ["accept"], "--mode=hot")
+    assert done == (0, f"accept: {NAME} (hot) on lab\n", "")

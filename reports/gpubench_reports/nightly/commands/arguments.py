@@ -66,6 +66,12 @@ def decision_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="needed if the pattern matches on several machines; '*' for all of them",
     )
+    parser.add_argument(
+        "--mode",
+        dest="mode_of_series",  # `mode` is a setting, of nights to measure
+        choices=("cold", "hot", "*"),
+        help="needed if the pattern matches cold and hot series; '*' for both",
+    )
     parser.add_argument("--reason", required=True)
 
 

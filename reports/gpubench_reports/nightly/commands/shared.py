@@ -169,7 +169,8 @@ def decide_and_tell(options: argparse.Namespace, action: str, until: str = "") -
     store, index, settings = opened(options, writes=True)
     with index:
         judge_new(store, index, settings)
-        what = (action, options.pattern, options.reason, until, options.machine)
+        which = (options.machine, options.mode_of_series)
+        what = (action, options.pattern, options.reason, until, *which)
         for machine, name in decide(store, index, settings, *what):
             print(f"{action}: {name} on {machine}")
         write_page(store, index, settings, store.root / "report.html")

@@ -21,7 +21,12 @@ LEAN_NIGHTS = 3  # that lean the same way; one odd night among them is outvoted
 
 def row_and_mode(name: str, mode: str) -> str:
     """What a person calls a series: its row, and its mode where that is not the usual one."""
-    return f"{name} ({mode})" if mode == "hot" else name
+    return f"{name} (hot)" if shown_mode(mode) == "hot" else name
+
+
+def shown_mode(mode: str) -> str:
+    """What a person calls the mode: files of other programs may say nothing of theirs."""
+    return "hot" if mode == "hot" else "cold"
 
 
 class NightValue(NamedTuple):

@@ -3,6 +3,7 @@
 import fnmatch
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,8 +12,11 @@ from gpubench_reports.common.names import is_utf8
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.nightly.judging.decisions import present_decisions
 from gpubench_reports.nightly.judging.history import (
+    Key,
     MachineHistory,
     Standing,
+    row_and_mode,
+    shown_mode,
 )
 from gpubench_reports.nightly.judging.machine import machine_first
 from gpubench_reports.nightly.judging.missing import is_retired, missing_line
@@ -22,7 +26,7 @@ from gpubench_reports.nightly.store.index import Index
 from gpubench_reports.nightly.store.process_file import is_failure
 from gpubench_reports.nightly.store.store import Store, now
 
-ALL_MACHINES = "*"  # no machine can be called that
+ALL = "*"  # no machine and no mode can be called that
 
 
 @dataclass
@@ -137,12 +141,14 @@ def decide(
     reason: str,
     until: str = "",
     machine: str | None = None,
+    mode: str | None = None,
 ) -> list[tuple[str, str]]:
-    """Accepts or acknowledges what is open and matches the shell pattern: on the machine of that
-    name, or on all if it is `ALL_MACHINES`. Returns each series' machine and name.
+    """Accepts or acknowledges what is open and matches the shell pattern: on that machine and of
+    that mode, or on all machines and of both modes where it is `ALL`. Returns each series' machine
+    and what it is called.
 
     Missing series that match are retired by `accept`. Raises ReportError if nothing matches, or if
-    several machines match and none was named.
+    series of several machines or of both modes match and none was named.
     """
     if not reason.strip():
         raise ReportError(action, "a decision needs a reason")
@@ -151,19 +157,8 @@ def decide(
     made: list[dict[str, Any]] = []
     decisions = present_decisions(store, index)
     for one in _on(machine, status(store, index, settings)):
-        groups = [*one.regressions, *one.acknowledged]
-        if action == "accept":
-            groups += one.improvements
-        keys = [
-            [s.event["device"], s.event["mode"], s.event["benchmark"]] for s in groups if s.event
-        ]
-        missing = [
-            [entry["device"], entry["mode"], entry["benchmark"]]
-            for entry in one.verdict.get("missing", [])
-            if not is_failure(entry["why"])
-        ]
-        for what, series in ((action, keys), ("retire", missing if action == "accept" else [])):
-            matching = [key for key in series if fnmatch.fnmatchcase(key[2], pattern)]
+        for what, series in _decidable(one, action).items():
+            matching = [key for key in series if _matches(key, pattern, mode)]
             if not matching:
                 continue
             if until and until < one.day:
@@ -172,22 +167,48 @@ def decide(
                 "action": what,
                 "machine": one.machine,
                 "night": one.last_judged,
-                "series": matching,
+                "series": [list(key) for key in matching],
                 "reason": reason,
             }
             if what == "accept":
                 history = MachineHistory(index, one.machine)
                 decision["levels"] = [
-                    history.level_now(key, decisions, settings) for key in map(tuple, matching)
+                    history.level_now(key, decisions, settings) for key in matching
                 ]
             made.append(decision | ({"until": until} if until else {}))
     if not made:
-        raise ReportError(pattern, f"matches nothing that is open to {action}")
+        of = f" in mode {mode}" if mode in ("cold", "hot") else ""
+        raise ReportError(pattern, f"matches nothing that is open to {action}{of}")
     if machine is None:
         _require_one_machine(made, pattern)
+    if mode is None:
+        _require_one_mode(made, pattern)
     for decision in made:
         store.decide(decision)
-    return [(decision["machine"], key[2]) for decision in made for key in decision["series"]]
+    return [
+        (decision["machine"], row_and_mode(name, of))
+        for decision in made
+        for _, of, name in decision["series"]
+    ]
+
+
+def _decidable(one: MachineStatus, action: str) -> dict[str, list[Key]]:
+    """The series that are open to the action, by what it does to them."""
+    groups = [*one.regressions, *one.acknowledged]
+    if action != "accept":
+        return {action: _keys(s.event for s in groups)}
+    missing = (entry for entry in one.verdict.get("missing", []) if not is_failure(entry["why"]))
+    groups += one.improvements
+    return {action: _keys(s.event for s in groups), "retire": _keys(missing)}
+
+
+def _keys(entries: Iterable[dict[str, Any] | None]) -> list[Key]:
+    return [(entry["device"], entry["mode"], entry["benchmark"]) for entry in entries if entry]
+
+
+def _matches(key: Key, pattern: str, mode: str | None) -> bool:
+    of_mode = mode in (None, ALL, shown_mode(key[1]))
+    return of_mode and fnmatch.fnmatchcase(key[2], pattern)
 
 
 def _require_one_machine(made: list[dict[str, Any]], pattern: str) -> None:
@@ -197,9 +218,21 @@ def _require_one_machine(made: list[dict[str, Any]], pattern: str) -> None:
         raise ReportError(pattern, f"matches on {', '.join(machines)}: {which}")
 
 
+def _require_one_mode(made: list[dict[str, Any]], pattern: str) -> None:
+    """A row's hot and cold times say different things: one can be meant to change alone."""
+    modes: dict[str, str] = {}  # and the first row of each
+    for decision in made:
+        for _, mode, name in decision["series"]:
+            modes.setdefault(shown_mode(mode), name)
+    if len(modes) > 1:
+        both = " and ".join(f"{name} ({mode})" for mode, name in sorted(modes.items()))
+        which = "name a mode with --mode=cold or --mode=hot, or both with --mode='*'"
+        raise ReportError(pattern, f"matches {both}: {which}")
+
+
 def _on(machine: str | None, found: list[MachineStatus]) -> list[MachineStatus]:
     """Those that --machine means: all, unless it names one. ReportError if it is not there."""
-    if machine in (None, ALL_MACHINES):
+    if machine in (None, ALL):
         return found
     chosen = [one for one in found if one.machine == machine]
     if not chosen:
