@@ -23,10 +23,10 @@ FILES = {
 }
 
 
-def imported(tmp_path, program, path=None):
+def imported(tmp_path, program, path=None, device="h100-sxm"):
     out = tmp_path / "out.json"
     source = path or SAMPLES / FILES[program]
-    document = importers.convert(source, program, "h100-sxm")
+    document = importers.convert(source, program, device)
     out.write_bytes(importers.to_bytes(document))
     return read(out)
 
@@ -199,7 +199,8 @@ def test_nvbench_is_of_the_device_that_its_states_used(tmp_path):
         state["device"] = 1
     path = tmp_path / "in.json"
     path.write_text(json.dumps(document))
-    assert imported(tmp_path, "nvbench", path).context.device_title == "NVIDIA H200"
+    document_of_one = importers.convert(path, "nvbench", "h200-sxm")
+    assert document_of_one["context"]["device_title"] == "NVIDIA H200"
     bench["states"][0]["device"] = 0
     path.write_text(json.dumps(document))
     with pytest.raises(ReportError, match="runs of two devices, NVIDIA T4 and NVIDIA H200"):
@@ -241,7 +242,7 @@ def test_babelstream_that_failed_its_check_is_not_measured(tmp_path, before):
 
 
 def test_mixbench(tmp_path):
-    result = imported(tmp_path, "mixbench")
+    result = imported(tmp_path, "mixbench", device="a100-80-sxm")
     assert result.context.device_title == "NVIDIA A100-SXM4-80GB"
     found = row(result, "roofline/mixbench/dtype:fp64/iterations:256")
     assert found["flops_per_second"] == pytest.approx(9e12)
@@ -264,7 +265,7 @@ def test_nvbandwidth(tmp_path):
 
 
 def test_nvbench(tmp_path):
-    result = imported(tmp_path, "nvbench")
+    result = imported(tmp_path, "nvbench", device="h200-sxm")
     found = row(result, "nvbench/copy_sweep/BlockSize:64/T:I32")
     assert found["seconds"] == pytest.approx(128e-6)
     assert found["min_seconds"] == pytest.approx(125e-6)
@@ -283,6 +284,52 @@ def test_the_command_writes_a_file_that_every_command_reads(tmp_path, capsys, pr
         assert main([command, str(out)]) == 0
     assert json.loads(out.read_text())["context"]["device_kind"] == "cuda"
     assert capsys.readouterr().err == ""
+
+
+H100 = "NVIDIA H100 80GB HBM3"
+NVBENCH = (SAMPLES / FILES["nvbench"]).read_text()
+
+
+@pytest.mark.parametrize(
+    ("program", "log", "device", "named", "is_called"),
+    [
+        ("nccl-tests", NCCL, "a100-80-sxm", H100, "h100-sxm"),
+        ("nccl-tests", NCCL.replace(H100, "NVIDIA H200", 1), "h100-sxm", "NVIDIA H200", "h200-sxm"),
+        ("nccl-tests", NCCL.replace(H100, f"{H100} MIG 1g.10gb"), "b200", H100, "h100-sxm"),
+        (
+            "nccl-tests",
+            NCCL.replace(H100, "NVIDIA H200 NVL"),
+            "b200",
+            "NVIDIA H200 NVL",
+            "h200-sxm",
+        ),
+        ("nccl-tests", NCCL, "h100", H100, "h100-sxm"),
+        ("babelstream", BABEL, "h200-sxm", H100, "h100-sxm"),
+        ("mixbench", MIXBENCH, "a100-40-sxm", "NVIDIA A100-SXM4-80GB", "a100-80-sxm"),
+        ("nvbench", NVBENCH, "h100-sxm", "NVIDIA H200", "h200-sxm"),
+    ],
+)
+def test_a_device_that_the_log_contradicts_is_refused(
+    tmp_path, capsys, program, log, device, named, is_called
+):
+    source, out = tmp_path / "log", tmp_path / "out.json"
+    source.write_text(log)
+    command = ["import", f"--from={program}", str(source), "-o", str(out)]
+    assert main([*command, f"--device={device}"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"{source}: was measured on {named}" in line
+    assert line.endswith(f", which gpubench calls {is_called}, not {device}")
+    assert not out.exists()
+    if log.count(named) == log.count("NVIDIA"):  # all are of one kind
+        assert main([*command, f"--device={is_called}"]) == 0
+
+
+@pytest.mark.parametrize("named", ["NVIDIA H100 PCIe", "NVIDIA H100 80GB HBM3e", "NVIDIA B2000"])
+@pytest.mark.parametrize("device", ["h100-sxm", "my-own"])
+def test_a_gpu_that_no_device_file_lists_is_what_the_user_says(tmp_path, named, device):
+    log = tmp_path / "log"
+    log.write_text(NCCL.replace(H100, named))
+    assert imported(tmp_path, "nccl-tests", log, device).context.device == device
 
 
 @pytest.mark.parametrize("program", FILES)

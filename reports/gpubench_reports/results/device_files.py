@@ -64,6 +64,30 @@ def shipped_devices() -> list[str]:
     return sorted(path.stem for path in DEVICES.glob("*.json") if path.stem != "schema")
 
 
+@cache
+def _matches() -> dict[str, str]:
+    """The names of GPUs that the shipped files describe, each with the device's. Raises
+    ReportError."""
+    return {
+        match: device
+        for device in shipped_devices()
+        for match in parse(DEVICES / f"{device}.json")["matches"]
+    }
+
+
+def device_of_gpu(cuda_name: str) -> str:
+    """The shipped device that describes the GPU of this cudaDeviceProp::name, by the same rule as
+    the C++ device_spec_for_gpu; empty if there is none."""
+    if " MIG " in cuda_name:  # a slice of a GPU is not the GPU
+        return ""
+    starts = [
+        match
+        for match in _matches()
+        if cuda_name.startswith(match) and cuda_name[len(match) :][:1] in ("", " ", "-")
+    ]
+    return _matches()[max(starts, key=len)] if starts else ""
+
+
 def device_path(name_or_path: str) -> Path:
     """Where the device file of this name is; a path (it has a / or ends with .json) stays as it is.
     Raises ReportError."""

@@ -53,9 +53,12 @@ def convert(path: Path, program: str, device: str = "") -> dict[str, Any]:
     """The result document of the file at `path`, which `program` (a key of PROGRAMS) wrote.
 
     `device` is the name that the suite has for the device, such as h200-sxm; without it the name
-    that the file gives stands there too. Raises ReportError.
+    that the file gives stands there too. Raises ReportError, also if the file names a GPU that is
+    known to be another device.
     """
     found = PROGRAMS[program].read(path)
+    if device:
+        found.require_device(device)
     rows = [row for row in found.rows if _has_plausible_time(row)]
     if not rows:
         raise ReportError(path, f"holds no results of {program}")

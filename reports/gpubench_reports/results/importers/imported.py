@@ -10,6 +10,7 @@ from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import file_bytes, reason
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.results.checking import is_in_range
+from gpubench_reports.results.device_files import device_of_gpu
 from gpubench_reports.results.quantities import BY_COLUMN
 
 TYPES = {
@@ -36,11 +37,25 @@ class Imported:
     title: str = ""
     version: str = ""
     context: dict[str, Any] = field(default_factory=dict)
+    gpus: list[str] = field(default_factory=list)  # each by the name that the file gives it
     _settings: dict[str, str] = field(default_factory=dict)
 
-    def measured_on(self, device: str) -> None:
-        """Takes down the device that the file names. Raises ReportError if it named another."""
-        self.title = self._same("devices", self.title, device)
+    def measured_on(self, *gpus: str) -> None:
+        """Takes down the GPUs of a run that the file names. Raises ReportError if it named others
+        before."""
+        self.title = self._same("devices", self.title, " and ".join(gpus))
+        self.gpus += filter(None, gpus)
+
+    def require_device(self, device: str) -> None:
+        """Raises ReportError if the file names a GPU that another shipped device file describes."""
+        for gpu in self.gpus:
+            # That a slice is not the whole GPU does not make it one of another kind.
+            described = device_of_gpu(gpu.partition(" MIG ")[0])
+            if described not in ("", device):
+                raise ReportError(
+                    self.path,
+                    f"was measured on {gpu}, which gpubench calls {described}, not {clean(device)}",
+                )
 
     def made_by(self, version: str) -> None:
         """Takes down the program's version. Raises ReportError if the file named another."""

@@ -68,7 +68,7 @@ def read(path: Path) -> Imported:
             raise ReportError(
                 path, f"{which}has no '# Rank' lines, so the number of GPUs is not known"
             )
-        found.measured_on(" and ".join(run.devices))
+        found.measured_on(*run.devices)
         for cells in run.table:
             for row in _rows(run, cells):
                 found.add(row, run.setting)
