@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from .temporary import temporary_folder
+
 SYSTEM = tuple(
     Path(path)
     for path in (
@@ -46,8 +48,8 @@ def _works(words: list[str]) -> bool:
 @cache
 def kinds() -> tuple[str, ...]:
     """What boxes can be made with here, the best first."""
-    with tempfile.TemporaryDirectory(prefix="gpubench-box-") as folder:
-        here, root = Path(folder) / "here", Path(folder) / "root"
+    with temporary_folder("gpubench-box-") as folder:
+        here, root = folder / "here", folder / "root"
         here.mkdir()
         root.mkdir()
         box = Box(writable=(here,))
@@ -76,8 +78,8 @@ def boxed(
     readable = tuple(dict.fromkeys((*box.readable, *_home_of(command[0]))))
     box = Box(readable, box.writable, box.devices)
     if made != "bubblewrap":
-        with tempfile.TemporaryDirectory(prefix="gpubench-box-") as root:
-            yield _namespaces(command, directory, box, Path(root)), ()
+        with temporary_folder("gpubench-box-") as root:
+            yield _namespaces(command, directory, box, root), ()
         return
     filtered = system_call_filter()
     if not filtered:

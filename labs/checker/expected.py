@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from .course import Lab, LabError
 from .outputs import written
 from .running import run_rows, seconds_of, traced
 from .sandbox import Limits
+from .temporary import temporary_folder
 from .timeline import Operation, profile
 from .timing import FULL_MARKS_RATIO, Times
 
@@ -39,9 +39,9 @@ def expected(lab: Lab, build: Path) -> Times:
 
 def traces_of_skeleton(lab: Lab, build: Path, device: str) -> dict[str, list[Operation]]:
     """What it does when, by row. LabError."""
-    with tempfile.TemporaryDirectory(prefix="gpubench-lab-") as folder:
-        program = compile_solution(lab, build, lab.folder / "solution.cuh", Path(folder))
-        return traced(program, Path(folder), f"model:{device}", 1)
+    with temporary_folder("gpubench-lab-") as folder:
+        program = compile_solution(lab, build, lab.folder / "solution.cuh", folder)
+        return traced(program, folder, f"model:{device}", 1)
 
 
 def _six_digits(value: float) -> float:
@@ -52,12 +52,12 @@ def _six_digits(value: float) -> float:
 def _timed_rows(lab: Lab, build: Path, solution: Path) -> dict[str, dict[str, dict[str, Any]]]:
     """By device and name. LabError."""
     found = {}
-    with tempfile.TemporaryDirectory(prefix="gpubench-lab-") as folder:
-        program = compile_solution(lab, build, solution, Path(folder))
+    with temporary_folder("gpubench-lab-") as folder:
+        program = compile_solution(lab, build, solution, folder)
         for device in lab.devices:
             ran = run_rows(
                 program,
-                Path(folder),
+                folder,
                 f"model:{device}",
                 1,
                 "--benchmark_filter=lab/timed",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import secrets
-import tempfile
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from .predictions import grade_predictions
 from .report import Part, Report, Submission, excerpt
 from .running import run_rows, traced
 from .sandbox import Limits
+from .temporary import temporary_folder
 from .timeline import Kinds, seconds_by_wall
 from .timing import grade_time, is_faster, modelled_reference, no_marks_ratios, run_reference
 from .tools import TooMuchError
@@ -57,8 +57,7 @@ def grade(
         return report
     model = device if is_model(device) else MODEL
     prepare(lab, build)
-    with tempfile.TemporaryDirectory(prefix="gpubench-lab-") as folder:
-        here = Path(folder)
+    with temporary_folder("gpubench-lab-") as here:
         # As it was read: a submission cannot change behind its reader's back.
         solution = here / "solution.cuh"
         solution.write_text(text, encoding="utf-8")

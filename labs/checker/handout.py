@@ -7,13 +7,13 @@ import os
 import shutil
 import subprocess
 import tarfile
-import tempfile
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from .course import Lab, LabError, all_labs, seals
+from .temporary import temporary_folder
 
 # What the checker is built and run from; the suite's own concepts are reading, and come along.
 TREE = (
@@ -64,8 +64,7 @@ def left_out(root: Path) -> list[str]:
 def tree_at_head(root: Path) -> Iterator[Path]:
     """A copy of the tree as git has it at HEAD: whoever solves a lab in this checkout hands out no
     answer."""
-    with tempfile.TemporaryDirectory() as name:
-        head = Path(name)
+    with temporary_folder("gpubench-lab-") as head:
         archive = io.BytesIO(_git(root, "archive", "--format=tar", "HEAD", "--", *TREE))
         with tarfile.open(fileobj=archive) as tree:
             tree.extraction_filter = lambda member, _: member  # it is trusted: this checkout's

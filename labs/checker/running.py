@@ -22,6 +22,7 @@ from .build import Program
 from .course import LabError, MachineError
 from .device import is_model
 from .sandbox import Ended, Limits, run
+from .temporary import temporary_folder
 
 # In the judge's words: harness/bench/row_end.hpp, bench.cpp.
 RIGHT, NONE_KEPT = "the results are right", "no results of it were kept"
@@ -96,7 +97,7 @@ def _judged(program: Program, here: Path, device: str, seed: int, flags: tuple[s
 def require_taken(judge: Path, device: str, seed: int) -> None:
     """LabError where the programs do not take these, which is no submission's fault."""
     program = Program(judge, judge, judge=judge)
-    with tempfile.TemporaryDirectory() as name, _folder(Path(name)) as here:
+    with temporary_folder("gpubench-lab-") as name, _folder(name) as here:
         ended = _judged(program, here, device, seed, ("--benchmark_filter=lab/timed",))
     if ended.returncode == USAGE:
         raise LabError(ended.stderr.strip().removeprefix("gpubench: "))
