@@ -165,6 +165,16 @@ def test_trainings_on_other_devices_are_skipped_and_counted(tmp_path, capsys):
     assert not (tmp_path / "r.toml").exists()
 
 
+def test_rows_that_were_held_back_are_named_beside_the_comparison(write, capsys):
+    first, *rest = rows()
+    path = write(make_document([first | {"throttled": 1}, *rest], device="h100-sxm"))
+    assert main(["job", str(path), "--published", str(POINTS)]) == 0
+    printed = capsys.readouterr()
+    (line,) = [line for line in printed.err.splitlines() if "throttled" in line]
+    assert line.startswith("h100-sxm: of the 13 rows used, 1 was throttled")
+    assert "throttled" not in printed.out
+
+
 def test_the_constant_is_the_one_that_leaves_no_bias_on_the_fitted_ones(compared):
     fitted = compared[compared["fitted"]]
     assert len(fitted) > 3
