@@ -164,6 +164,29 @@ class Reader {
     return clocks;
   }
 
+  // What single figures cannot show.
+  void check_together(const std::map<std::string, Figure>& figures) const {
+    constexpr double sector_bytes = 32;
+    const auto value = [&](const char* name) { return figures.at(name).value; };
+    const auto words = [&](const char* name) {
+      return std::to_string(static_cast<std::uint64_t>(value(name)));
+    };
+    const auto reject = [&](const char* name, const std::string& wanted) {
+      fail(origin_, "figure " + in_quotes(name) + ": value " + words(name) + " must be " + wanted);
+    };
+    if (std::fmod(value("dram_fetch_bytes"), sector_bytes) != 0) {
+      reject("dram_fetch_bytes", "a multiple of 32, the bytes of a sector");
+    }
+    constexpr std::pair<const char*, const char*> at_most[] = {
+        {"max_threads_per_block", "max_threads_per_sm"},
+        {"shared_bytes_per_block", "shared_bytes_per_block_optin"},
+        {"shared_bytes_per_block_optin", "shared_bytes_per_sm"}};
+    for (const auto& [less, more] : at_most) {
+      if (value(less) <= value(more)) continue;
+      reject(less, "at most " + in_quotes(more) + ", which is " + words(more));
+    }
+  }
+
   std::map<std::string, Figure> figures(bool is_gpu) const {
     const auto& members = member("figures", json::value_t::object, "an object");
     std::map<std::string, Figure> figures;
@@ -306,6 +329,7 @@ DeviceSpec DeviceSpec::parse(std::string_view text, const std::string& origin) {
   }
   reader.check_sources();
   spec.figures_ = reader.figures(is_gpu);
+  if (is_gpu) reader.check_together(spec.figures_);
   spec.peak_clocks_ = reader.peak_clocks(spec.figures_);
   if (spec.data_sheet_roofs().empty()) fail(origin, "no roof follows from its figures");
   return spec;

@@ -130,7 +130,7 @@ constexpr UnitRange unit_ranges[] = {
 std::span<const FigureRule> figure_rules() { return rules; }
 
 FigureRange range_of(const FigureRule& rule) {
-  if (rule.name == "dram_fetch_bytes") return {1, 4096};
+  if (rule.name == "dram_fetch_bytes") return {32, 4096};
   return std::ranges::find(unit_ranges, rule.unit, &UnitRange::unit)->range;
 }
 

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -86,7 +87,19 @@ TEST(BadFile, NoFigureIsBeyondWhatDevicesHave) {
     }
   }
   EXPECT_EQ(parse_error_with("dram_fetch_bytes", 8192),
-            "mine.json: figure \"dram_fetch_bytes\": value 8192 must be from 1 to 4096");
+            "mine.json: figure \"dram_fetch_bytes\": value 8192 must be from 32 to 4096");
+}
+
+TEST(BadFile, FiguresThatContradictEachOtherAreNamed) {
+  EXPECT_EQ(
+      parse_error_with("dram_fetch_bytes", 48),
+      "mine.json: figure \"dram_fetch_bytes\": value 48 must be a multiple of 32, the bytes of "
+      "a sector");
+  EXPECT_EQ(parse_error_with("max_threads_per_sm", 512),
+            "mine.json: figure \"max_threads_per_block\": value 1024 must be at most "
+            "\"max_threads_per_sm\", which is 512");
+  EXPECT_THAT(parse_error_with("shared_bytes_per_sm", 1024),
+              HasSubstr("\"shared_bytes_per_block_optin\": value"));
 }
 
 TEST(BadFile, NoTextMovesATerminalsCursor) {
@@ -135,10 +148,18 @@ TEST(BadFile, AComputeCapabilityFitsItsNumber) {
 
 TEST(BadFile, EveryFigureKeepsItsConstraint) {
   ASSERT_EQ(parse_error(good_device()), "no error");
+  using Names = std::vector<const char*>;
+  const std::map<std::string, Names> not_above{
+      {"max_threads_per_sm", {"max_threads_per_block"}},
+      {"shared_bytes_per_block_optin", {"shared_bytes_per_block"}},
+      {"shared_bytes_per_sm", {"shared_bytes_per_block", "shared_bytes_per_block_optin"}}};
   for (const auto& rule : figure_rules()) {
     const std::string name(rule.name);
     const auto accepts = [&](double value) {
       json device = good_device();
+      for (const char* least : not_above.contains(name) ? not_above.at(name) : Names{}) {
+        device["figures"][least]["value"] = 1;
+      }
       device["figures"][name] = {{"value", value}, {"from", "assumed"}, {"source", "a test"}};
       const std::string error = parse_error(device);
       if (error != "no error") {

@@ -1,15 +1,21 @@
 // What the device says of itself.
 #include "harness/platform/model/runtime/runtime.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 
 namespace gpubench::model {
 namespace {
 
+// CUDA has no larger number for what a file may say.
+int as_int(double value) {
+  return static_cast<int>(std::min<double>(value, std::numeric_limits<int>::max()));
+}
+
 // Nothing of an attribute that the model does not know.
 std::optional<int> attribute_of(const DeviceSpec& device, cudaDeviceAttr attribute) {
-  const auto figure = [&](const char* name) { return static_cast<int>(device[name]); };
+  const auto figure = [&](const char* name) { return as_int(device[name]); };
   switch (attribute) {
     case cudaDevAttrMaxThreadsPerBlock:
     case cudaDevAttrMaxBlockDimX:
@@ -41,7 +47,7 @@ std::optional<int> attribute_of(const DeviceSpec& device, cudaDeviceAttr attribu
     case cudaDevAttrGlobalMemoryBusWidth:
       break;
     case cudaDevAttrClockRate:
-      return static_cast<int>(device["sm_clock_hz"] / 1000);
+      return as_int(device["sm_clock_hz"] / 1000);
     case cudaDevAttrMultiProcessorCount:
       return figure("sm_count");
     case cudaDevAttrL2CacheSize:
