@@ -126,8 +126,13 @@ ordered_json row_json(const Row& row, std::pair<int, int> indices, int repetitio
 }
 
 // `row`: one of those that the statistic is of.
+// Where a repetition stands among the rows.
+const std::set<std::string, std::less<>> only_of_rows{"family_index", "per_family_instance_index",
+                                                      "repetition_index"};
+
+// `described`: what the row in the middle says of itself beside its numbers; null: nothing.
 ordered_json aggregate_json(const benchmark::BenchmarkReporter::Run& run, const Row& row,
-                            const TimeUnit& unit) {
+                            const TimeUnit& unit, ordered_json described = {}) {
   ordered_json json = {
       {"name", run.run_name.function_name + "_" + run.aggregate_name},
       {"run_name", run.run_name.function_name},
@@ -137,6 +142,9 @@ ordered_json aggregate_json(const benchmark::BenchmarkReporter::Run& run, const 
       {"aggregate_name", run.aggregate_name},
       {"aggregate_unit", run.aggregate_unit == benchmark::kTime ? "time" : "percentage"},
       {"iterations", run.iterations}};
+  for (auto& [key, value] : described.items()) {
+    if (!json.contains(key) && !only_of_rows.contains(key)) json[key] = std::move(value);
+  }
   json["real_time"] = aggregate_time(run, unit);
   json["cpu_time"] = json["real_time"];
   json["time_unit"] = unit.name;
@@ -148,17 +156,28 @@ ordered_json aggregate_json(const benchmark::BenchmarkReporter::Run& run, const 
   return json;
 }
 
+// The one in the middle by time, of the measured repetitions of each name.
+std::map<std::string, const Row*> rows_in_the_middle(const std::vector<Row>& rows) {
+  std::map<std::string, std::vector<const Row*>> measured;
+  for (const Row& row : rows) {
+    if (row.outcome == Outcome::measured) measured[row.name].push_back(&row);
+  }
+  std::map<std::string, const Row*> middle;
+  for (auto& [name, all] : measured) {
+    std::ranges::sort(all, {}, [](const Row* row) { return row->median_seconds; });
+    middle[name] = all[(all.size() - 1) / 2];
+  }
+  return middle;
+}
+
 }  // namespace
 
 ordered_json result_json(const Results& results, const Options& options) {
   const auto repeated = times_measured(results.rows);
   const ordered_json& axes = results.context.at("axes");
   std::map<std::string, int> repetitions;
-  std::map<std::string, const Row*> by_name;
-  for (const Row& row : results.rows) {
-    ++repetitions[row.name];
-    by_name[row.name] = &row;
-  }
+  for (const Row& row : results.rows) ++repetitions[row.name];
+  const auto middle = rows_in_the_middle(results.rows);
   ordered_json benchmarks = ordered_json::array();
   Indices indices;
   for (const Row& row : results.rows) {
@@ -169,7 +188,13 @@ ordered_json result_json(const Results& results, const Options& options) {
   for (const auto& run : results.aggregates) {
     const std::string& name = run.run_name.function_name;
     if (repeated.at(name) < 2) continue;
-    benchmarks.push_back(aggregate_json(run, *by_name.at(name), options.time_unit));
+    const Row& row = *middle.at(name);
+    // Where no repetition says what the row is, and how it was judged, the median does.
+    ordered_json described;
+    if (only_aggregates(results, options) && run.aggregate_name == "median") {
+      described = row_json(row, {}, repetitions[name], options.time_unit, axes);
+    }
+    benchmarks.push_back(aggregate_json(run, row, options.time_unit, std::move(described)));
   }
   return {{"context", results.context}, {"benchmarks", std::move(benchmarks)}};
 }
