@@ -288,6 +288,8 @@ bool Journal::catch_up() {
 
 bool Journal::is_whole() const { return file_ >= 0 && length_of(file_) == length_of(memory_); }
 
+bool Journal::is_there() const { return file_ >= 0 && is_still_at(path_, file_); }
+
 std::size_t Journal::bytes() const { return static_cast<std::size_t>(length_of(memory_)); }
 
 void Journal::leave() {

@@ -70,6 +70,8 @@ class Journal {
   void leave();
 
   bool is_file() const { return !path_.empty(); }
+  // Whether the file is where it was: somebody may have removed it.
+  bool is_there() const;
   // Whether the file has all that there is.
   bool is_whole() const;
   std::size_t bytes() const;  // of all that there is

@@ -123,6 +123,7 @@ ordered_json run_json(const Options& options, const ordered_json& context,
   same["profile"] = bench.profile;
   same["whole_grids"] = name_of(bench.grids);
   same["predict"] = options.predict;
+  same["benchmark_context"] = options.context;
   same["trace"] = bench.trace;
   same["explain"] = options.explain;
   same["roofs"] = options.roofs;
@@ -165,6 +166,7 @@ std::string resume_command(const ordered_json& run, const std::string& result_fi
 }
 
 std::string where_rows_are_kept(const Journal& journal, const std::string& result_file) {
+  if (!journal.is_there()) return "the finished rows are lost: their journal was removed";
   const char* const which = journal.is_whole() ? "the" : "some of the";
   return std::string(which) +
          " finished rows are kept: " + resume_command(journal.run(), result_file);

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -57,3 +59,25 @@ def test_a_disk_that_is_full_from_the_start_is_told_at_once(tmp_path: Path) -> N
         "code 2",
         "fill",
     ]
+
+
+def test_a_folder_that_vanishes_takes_the_rows_with_it_and_no_promise_is_made(
+    tmp_path: Path,
+) -> None:
+    (folder := tmp_path / "run").mkdir()
+    command = [str(BUILD / "gpubench"), MODEL, ROWS, "--isolate=none"]
+    with subprocess.Popen(
+        [*command, f"--benchmark_out={folder}/run.json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        while not process.stdout.readline().startswith("bank_conflicts/"):
+            pass
+        process.send_signal(signal.SIGSTOP)
+        shutil.rmtree(folder)
+        process.send_signal(signal.SIGCONT)
+        _, complaint = process.communicate(timeout=100)
+    assert process.returncode == 1
+    assert complaint.endswith("; the finished rows are lost: their journal was removed\n")

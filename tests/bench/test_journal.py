@@ -37,6 +37,24 @@ def test_a_run_is_not_resumed_on_another_device_of_the_same_name(flag: str, tmp_
     assert run(*words, f"--resume={out}").returncode == (flag == "--conditions")
 
 
+def test_a_run_is_not_resumed_with_other_words_of_its_context(tmp_path: Path) -> None:
+    out = tmp_path / "run.json"
+    words = (MODEL, SHORT_ROWS)
+    ended_by(
+        signal.SIGKILL,
+        *words,
+        "--benchmark_context=node=a",
+        f"--benchmark_out={out}",
+        rows=3,
+    )
+    done = run(*words, "--benchmark_context=node=b", f"--resume={out}")
+    assert done.returncode == 2
+    [complaint] = done.stderr.splitlines()
+    assert "benchmark_context differs" in complaint
+    assert run(*words, "--benchmark_context=node=a", f"--resume={out}").returncode == 0
+    assert json.loads(out.read_text())["context"]["node"] == "a"
+
+
 def test_a_journal_that_is_none_is_one_clear_line(tmp_path: Path) -> None:
     out = broken_off(tmp_path)
     journal = tmp_path / "run.json.journal"
