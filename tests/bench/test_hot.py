@@ -48,6 +48,12 @@ def test_a_law_of_cold_runs_judges_no_hot_ones(hot: dict[str, dict]) -> None:
     assert not with_law.keys() & {*FASTER, FUSED}
 
 
+def test_a_law_of_arithmetic_judges_hot_rows_too() -> None:
+    named = "divergence/branches/order:interleaved/ways:32"
+    [row] = rows_of("--mode=hot", SECONDS, f"--benchmark_filter=^{named}$").values()
+    assert row["law_ratio"] == pytest.approx(1, abs=row["law_tolerance"])
+
+
 @pytest.mark.release
 def test_every_kernel_runs_hot(daily: list[str]) -> None:
     assert hot_rows(first_rows(daily, of="kernel"))
