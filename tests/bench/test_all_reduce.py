@@ -286,6 +286,18 @@ def test_switches_that_nobody_has_set_up_skip_the_row_whenever_it_notices(
     assert "does the fabric manager run?" in found["skip_reason"]
 
 
+def test_the_law_knows_nodes_that_are_not_full() -> None:
+    found = rows_of(
+        "--device=model:h200-sxm",
+        "--axis=all_reduce/all_reduce/ranks=8,9,12,17",
+        "--axis=all_reduce/all_reduce/size=536870912",
+        "--axis=all_reduce/all_reduce/dtype=fp32",
+    )
+    ratios = {row["arguments"]["ranks"]: row["law_ratio"] for row in found.values()}
+    assert set(ratios) == {8, 9, 12, 17}
+    assert all(abs(ratio - 1) < 0.15 for ratio in ratios.values()), ratios
+
+
 def test_every_dtype_place_and_number_of_ranks_is_in_the_full_suite() -> None:
     done = run("--benchmark_list_tests", "--suite=full", "--benchmark_filter=^all_reduce/")
     names = done.stdout.split()

@@ -34,13 +34,16 @@ inline double in_node_of(const Bench& bench, double ranks) {
   return std::min(ranks, bench.device().find("node_gpus").value_or(ranks));
 }
 
-// One direction of what connects the ranks [bytes/s]; nothing where nobody has said.
+// One direction of what connects the ranks [bytes/s]; nothing where nobody has said. Each rank has
+// a way of its own to the network; of nodes with unequally many, as many ways as a node has on
+// average.
 inline std::optional<double> wire(const Bench& bench, double ranks) {
   const auto link = bench.device().find("nvlink_bytes_per_second");
   const double in_node = in_node_of(bench, ranks);
   if (ranks == in_node || !link) return link;
   const auto network = bench.device().find("network_bytes_per_second");
-  return network ? std::optional(std::min(*link, in_node * *network)) : std::nullopt;
+  const double ways = ranks / std::ceil(ranks / in_node);
+  return network ? std::optional(std::min(*link, ways * *network)) : std::nullopt;
 }
 
 // The vector's bytes per second where only wires cost time.
