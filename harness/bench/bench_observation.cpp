@@ -99,9 +99,13 @@ void Bench::check_results(const Body& body) {
   const Observation observation = platform_.observe(work_.access);
   priced_ = observation.priced;
   if (settings_.profile) row_.launches = platform_.launches();
-  settings_.kept_results.empty() ? run_checks(!observation.whole) : keep_results();
+  if (settings_.kept_results.empty()) {
+    run_checks(!observation.whole);
+    row_.verified = priced_ ? "operation" : observation.whole ? "full" : "sampled";
+  } else {
+    keep_results();
+  }
   check_useful_bytes(work_, observation);
-  row_.verified = priced_ ? "operation" : observation.whole ? "full" : "sampled";
   take_counters(observation);
 }
 

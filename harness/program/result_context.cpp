@@ -73,6 +73,9 @@ std::vector<std::string> caveats_of_run(const Options& options, Platform& platfo
     caveats.push_back("the model's figures come from a device file of one's own, called " +
                       platform.device().name());
   }
+  if (!options.bench.kept_results.empty()) {
+    caveats.emplace_back("the results of no row were checked: --keep_results keeps them");
+  }
   HealthMonitor* const health = platform.health();
   if (options.bench.energy && (health == nullptr || !health->energy_joules())) {
     caveats.emplace_back("rows have no joules: the driver has no energy counter for this GPU");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -118,6 +119,15 @@ def test_a_trace_that_is_being_made_is_nobody_elses_file(tmp_path: Path, flag: s
         first.stdout.read()
     assert [path.name for path in tmp_path.iterdir()] == ["x.json"]
     assert run(MODEL, ROW, f"--trace={trace}").returncode == 0
+
+
+def test_results_that_are_only_kept_are_not_called_verified(tmp_path: Path) -> None:
+    out, folder = tmp_path / "run.json", tmp_path / "kept"
+    folder.mkdir()
+    assert run(MODEL, ROW, f"--keep_results={folder}", f"--benchmark_out={out}").returncode == 0
+    document = json.loads(out.read_text())
+    assert all("verified" not in row for row in document["benchmarks"])
+    assert any("were checked" in caveat for caveat in document["context"]["caveats"])
 
 
 @pytest.mark.parametrize("reader", ["--keep_results", "--judge_results"])
