@@ -141,10 +141,12 @@ void Bench::take_time(const Body& body) {
   row_.discarded = timing.discarded;
   for (std::string& note : notes_on(timing)) row_.notes.push_back(std::move(note));
   const Summary summary = summarize(timing.seconds);
+  if (summary.median <= 0) skip("takes less time than this device's events can tell");
   row_.median_seconds = summary.median;
   auto& counters = row_.counters;
-  counters["min_seconds"] = summary.min;
-  if (const auto& interval = timing.interval) {
+  // No run takes no time: what coarse events say of the shortest is not known.
+  if (summary.min > 0) counters["min_seconds"] = summary.min;
+  if (const auto& interval = timing.interval; interval && interval->low > 0) {
     counters["ci_low_seconds"] = interval->low;
     counters["ci_high_seconds"] = interval->high;
   }
@@ -152,15 +154,13 @@ void Bench::take_time(const Body& body) {
   counters["converged"] = timing.converged ? 1 : 0;
   if (timing.empty_seconds) counters["empty_seconds"] = *timing.empty_seconds;
   if (platform_.kind() == DeviceKind::model) note_prediction(row_, summary.median);
-  if (summary.median > 0) {
-    const auto rate = [&](const char* name, double amount) {
-      if (amount > 0) counters[name] = amount / summary.median;
-    };
-    rate("useful_bytes_per_second", work_.useful_bytes);
-    rate("moved_bytes_per_second", work_.moved_bytes);
-    rate("flops_per_second", work_.flops);
-    rate("items_per_second", work_.items);
-  }
+  const auto rate = [&](const char* name, double amount) {
+    if (amount > 0) counters[name] = amount / summary.median;
+  };
+  rate("useful_bytes_per_second", work_.useful_bytes);
+  rate("moved_bytes_per_second", work_.moved_bytes);
+  rate("flops_per_second", work_.flops);
+  rate("items_per_second", work_.items);
   if (work_.flops > 0 && dram_bytes_ > 0) {
     counters["arithmetic_intensity"] = work_.flops / dram_bytes_;
   }
