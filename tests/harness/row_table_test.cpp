@@ -38,6 +38,17 @@ TEST(RowTable, ALineEndsWithWhatItsDtypeLoses) {
   ends_with("  flushed 44 %\n");
 }
 
+TEST(RowTable, SlowerThanItsLawIsBelowAllOfIt) {
+  Row row;
+  row.name = "own/row";
+  row.median_seconds = 1e-3;
+  row.counters = {{"law_ratio", 1.25}};
+  row.headline = {"useful_bytes_per_second", bytes_unit};
+  EXPECT_NE(RowTable(8).line(row).find("125.0 %"), std::string::npos);
+  row.headline = {"seconds", "s", true};
+  EXPECT_NE(RowTable(8).line(row).find("80.0 %"), std::string::npos);
+}
+
 TEST(RowTable, EnergyGoesByWhatTheRowIsJudgedBy) {
   const RowTable with(8, 0, false, true), without(8);
   EXPECT_NE(with.header().find("  energy"), std::string::npos);
