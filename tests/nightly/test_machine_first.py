@@ -1,5 +1,7 @@
 """What many rows show together, and what points at the machine before the program."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -109,6 +111,39 @@ def test_a_mood_that_all_rows_share_is_no_change() -> None:
     found = lean(Rows(keys, list(range(33)), ratios))
     assert found["first_night"] == 30
     assert len(found["rows"]) > 90
+
+
+def random_rows(rows: int, nights: int, seed: int, slower: int = 0) -> Rows:
+    """Nights that differ by 0.3 %, with the last three of `slower` rows 1 % above the others."""
+    times = np.exp(0.003 * np.random.default_rng(seed).standard_normal((rows, nights)))
+    times[:slower, -3:] *= 1.01
+    keys = [("d", "m", str(row)) for row in range(rows)]
+    return Rows(keys, list(range(nights)), times / np.median(times[:, :-3], axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("rows", [100, 365])
+@pytest.mark.parametrize("nights", [13, 16, 33])  # of a store, or since a new driver
+def test_noise_is_no_shift_at_any_age(rows: int, nights: int) -> None:
+    assert [seed for seed in range(25) if lean(random_rows(rows, nights, seed))] == []
+
+
+@pytest.mark.parametrize("nights", [16, 33])
+def test_a_shift_is_found_at_any_age(nights: int) -> None:
+    found = [lean(random_rows(365, nights, seed, slower=73)) for seed in range(10)]
+    assert sum(bool(event) for event in found) >= 9
+    assert all(event["kind"] == "regression" for event in found if event)
+
+
+def test_rows_that_may_be_judged_early_wait_until_they_can_be_compared_together(
+    store: Store,
+) -> None:
+    few = replace(S, min_nights=2, window=5)
+    for _ in range(12):
+        put(store, 1)
+        assert judged(store, few).exit_code == 0
+    put(store, 4, slower=10)
+    (standing,) = judged(store, few).regressions
+    assert standing.event["benchmark"] == "suite-wide"
 
 
 def test_another_gpu_is_named_first_and_for_a_week(store: Store) -> None:

@@ -17,7 +17,7 @@ from gpubench_reports.nightly.judging.history import (
     Key,
     MachineHistory,
 )
-from gpubench_reports.nightly.rule.baseline import sigma_of
+from gpubench_reports.nightly.rule.baseline import sigmas_of
 from gpubench_reports.nightly.rule.regression import IMPROVEMENT, REGRESSION, RETURN
 from gpubench_reports.nightly.rule.settings import Settings
 
@@ -28,6 +28,7 @@ _FEWEST = 8  # rows that lean, at least
 _SHARE = 0.05  # of the rows, at least
 _MORE = 2.0  # times as many, or as far all together, as ever in the baseline
 _FLOOR = 0.0075  # of a lean of all rows together
+_BASELINE = 10  # nights of it, at least, whatever the settings ask of a single row
 
 
 @dataclass(frozen=True)
@@ -78,19 +79,20 @@ def _rows(
     settings: Settings,
 ) -> Rows | None:
     """The rows that can be compared tonight; None if there are too few of them, or of nights."""
-    reach = settings.window + LEAN_NIGHTS
+    least = least_nights(settings)
+    reach = max(settings.window, least) + LEAN_NIGHTS
     known: dict[Key, dict[int, float]] = {}
     for key in keys:
         level = history.level(key, environment, decisions)
         past = [(point.night, point.seconds) for point in level if start <= point.night <= night]
         known[key] = dict(past[-reach:])
     nights = sorted({n for times in known.values() for n in times})[-reach:]
-    if len(nights) < settings.min_nights + LEAN_NIGHTS:
+    if len(nights) < least + LEAN_NIGHTS:
         return None
     wanted = [
         key
         for key, times in known.items()
-        if sum(n in times for n in nights[:-LEAN_NIGHTS]) >= settings.min_nights
+        if sum(n in times for n in nights[:-LEAN_NIGHTS]) >= least
         and all(n in times for n in nights[-LEAN_NIGHTS:])
     ]
     if len(wanted) < _FEWEST:
@@ -101,25 +103,45 @@ def _rows(
     )
 
 
+def least_nights(settings: Settings) -> int:
+    """How many nights a baseline has at least."""
+    return max(settings.min_nights, _BASELINE)
+
+
 def lean(rows: Rows) -> dict[str, Any]:
     """The rows that lean to one side tonight, if no mood explains it; else nothing."""
-    before = rows.ratios[:, :-LEAN_NIGHTS]
-    sigmas = np.array([sigma_of(row[~np.isnan(row)]) for row in before])
-    known = np.nan_to_num(rows.ratios, nan=1.0)  # a night without a time leans to no side
-    windows = np.lib.stride_tricks.sliding_window_view(known, LEAN_NIGHTS, axis=1)
-    medians = np.median(windows, axis=2) - 1
+    medians, limits = _against_others(rows.ratios)
     moods = np.median(medians, axis=0)
-    earlier = slice(None, -2 * LEAN_NIGHTS + 1)  # windows that hold none of the last nights
-    limit = np.maximum(_LEAN * _OF_MEDIAN * sigmas, _LEAST)[:, None]
-    everything = abs(moods[-1]) > max(_FLOOR, _MORE * np.abs(moods[earlier]).max())
+    everything = abs(moods[-1]) > max(_FLOOR, _MORE * np.abs(moods[:-1]).max())
     for slower in (True, False):
         sign = 1 if slower else -1
-        leaning = sign * (medians - (0 if everything else moods)) > limit
+        leaning = sign * (medians - (0 if everything else moods)) > limits
         counts = leaning.sum(axis=0)
-        usual = 0 if everything else counts[earlier].max()
+        usual = 0 if everything else counts[:-1].max()
         if counts[-1] > max(_FEWEST, _SHARE * len(rows.keys), _MORE * usual):
             return _leaning(rows, np.flatnonzero(leaning[:, -1]), slower)
     return {}
+
+
+def _against_others(ratios: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How far each row's median of some nights running lies from the baseline, and how far it may:
+    rows x windows, the last of them tonight's.
+
+    No window is part of the baseline it is compared with. Else earlier ones would lie closer to it
+    than tonight's ever could, in a short baseline by far.
+    """
+    before = ratios[:, :-LEAN_NIGHTS]
+    # The last nights of the baseline may belong to what is found tonight: they set no example.
+    starts = range(before.shape[1] - 2 * LEAN_NIGHTS + 2)
+    windows = [slice(start, start + LEAN_NIGHTS) for start in starts]
+    compared = [(before[:, window], np.delete(before, window, axis=1)) for window in windows]
+    medians, limits = [], []
+    for window, others in [*compared, (ratios[:, -LEAN_NIGHTS:], before)]:
+        centres = np.nanmedian(others, axis=1, keepdims=True)
+        known = np.where(np.isnan(window), centres, window)  # a night without a time: no lean
+        medians.append(np.median(known / centres, axis=1) - 1)
+        limits.append(np.maximum(_LEAN * _OF_MEDIAN * sigmas_of(others / centres), _LEAST))
+    return np.transpose(medians), np.transpose(limits)
 
 
 def _leaning(rows: Rows, members: np.ndarray, slower: bool) -> dict[str, Any]:

@@ -147,18 +147,36 @@ def sigma_of(values: np.ndarray) -> float:
     The median absolute deviation alone takes two states that alternate for no spread at all, so the
     deciles speak too.
     """
+    return float(_sigmas(values))
+
+
+def sigmas_of(rows: np.ndarray) -> np.ndarray:
+    """`sigma_of` each row; what is not known (NaN) does not count."""
+    gaps = np.isnan(rows)
+    whole = ~gaps.any(axis=1)
+    sigmas = np.empty(len(rows))
+    sigmas[whole] = _sigmas(rows[whole])
+    for row in np.flatnonzero(~whole):
+        sigmas[row] = sigma_of(rows[row][~gaps[row]])
+    return sigmas
+
+
+def _sigmas(values: np.ndarray) -> np.ndarray:
+    """Along the last axis."""
     ordered = np.sort(values)
-    deviations = np.sort(np.abs(ordered - _quantile(ordered, 0.5)))
+    deviations = np.sort(np.abs(ordered - _quantile(ordered, 0.5)[..., np.newaxis]))
     deciles = _quantile(ordered, 0.9) - _quantile(ordered, 0.1)
-    return max(MAD_TO_SIGMA * _quantile(deviations, 0.5), _DECILES_TO_SIGMA * deciles)
+    by_deviation = MAD_TO_SIGMA * _quantile(deviations, 0.5)
+    return np.asarray(np.maximum(by_deviation, _DECILES_TO_SIGMA * deciles))
 
 
-def _quantile(ordered: np.ndarray, share: float) -> float:
+def _quantile(ordered: np.ndarray, share: float) -> np.ndarray:
     """As np.quantile has it, without its overhead: the rule asks often, of a few nights."""
-    position = share * (len(ordered) - 1)
+    position = share * (ordered.shape[-1] - 1)
     below = int(position)
-    above = min(below + 1, len(ordered) - 1)
-    return float(ordered[below] + (position - below) * (ordered[above] - ordered[below]))
+    above = min(below + 1, ordered.shape[-1] - 1)
+    low = ordered[..., below]
+    return np.asarray(low + (position - below) * (ordered[..., above] - low))
 
 
 def tick_of(seconds: np.ndarray) -> float:
