@@ -19,7 +19,7 @@ from gpubench_reports.nightly.judging.history import (
     shown_mode,
 )
 from gpubench_reports.nightly.judging.machine import machine_first
-from gpubench_reports.nightly.judging.missing import is_retired, missing_line
+from gpubench_reports.nightly.judging.missing import NEVER, is_retired, missing_line
 from gpubench_reports.nightly.rule.regression import IMPROVEMENT, REGRESSION
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
@@ -40,6 +40,7 @@ class MachineStatus:
     acknowledged: list[Standing] = field(default_factory=list)
     improvements: list[Standing] = field(default_factory=list)
     verdict: dict[str, Any] = field(default_factory=dict)
+    is_whole: bool = True  # whether what the latest night lacks is missing, not the night itself
     last_judged: int = 0  # what people decide is about what that night and those before it say
     unjudged: list[str] = field(default_factory=list)  # why the latest night could not be judged
     machine_first: list[str] = field(default_factory=list)  # why to look at the machine first
@@ -95,7 +96,7 @@ def status(store: Store, index: Index, settings: Settings) -> list[MachineStatus
                 if not is_retired(
                     machine,
                     (entry["device"], entry["mode"], entry["benchmark"]),
-                    entry.get("last_night", number),
+                    entry.get("last_night", NEVER),
                     entry["why"],
                     decisions,
                 )
@@ -104,6 +105,7 @@ def status(store: Store, index: Index, settings: Settings) -> list[MachineStatus
             "select max(number) from night where machine = ? and verdict is not null", (machine,)
         )
         one = MachineStatus(machine, number, date, verdict=verdict, last_judged=judged[0][0] or 0)
+        one.is_whole = state == "ok" and not note and verdict.get("judged", 0) > 0
         if state != "ok":
             one.unjudged.append(f"night {number} is {state}: {note}")
         elif not verdict:
@@ -147,8 +149,9 @@ def decide(
     that mode, or on all machines and of both modes where it is `ALL`. Returns each series' machine
     and what it is called.
 
-    Missing series that match are retired by `accept`. Raises ReportError if nothing matches, or if
-    series of several machines or of both modes match and none was named.
+    Missing series that match are retired by `accept`, unless the night is lacking itself. Raises
+    ReportError if nothing matches, or if series of several machines or of both modes match and none
+    was named.
     """
     if not reason.strip():
         raise ReportError(action, "a decision needs a reason")
@@ -156,7 +159,8 @@ def decide(
         raise ReportError(action, "the reason is not UTF-8 text")
     made: list[dict[str, Any]] = []
     decisions = present_decisions(store, index)
-    for one in _on(machine, status(store, index, settings)):
+    chosen = _on(machine, status(store, index, settings))
+    for one in chosen:
         for what, series in _decidable(one, action).items():
             matching = [key for key in series if _matches(key, pattern, mode)]
             if not matching:
@@ -177,6 +181,7 @@ def decide(
                 ]
             made.append(decision | ({"until": until} if until else {}))
     if not made:
+        _refuse_to_retire(chosen, pattern, mode)
         of = f" in mode {mode}" if mode in ("cold", "hot") else ""
         raise ReportError(pattern, f"matches nothing that is open to {action}{of}")
     if machine is None:
@@ -197,9 +202,24 @@ def _decidable(one: MachineStatus, action: str) -> dict[str, list[Key]]:
     groups = [*one.regressions, *one.acknowledged]
     if action != "accept":
         return {action: _keys(s.event for s in groups)}
-    missing = (entry for entry in one.verdict.get("missing", []) if not is_failure(entry["why"]))
     groups += one.improvements
-    return {action: _keys(s.event for s in groups), "retire": _keys(missing)}
+    return {
+        action: _keys(s.event for s in groups),
+        "retire": _missing(one) if one.is_whole else [],
+    }
+
+
+def _missing(one: MachineStatus) -> list[Key]:
+    missing = one.verdict.get("missing", [])
+    return _keys(entry for entry in missing if not is_failure(entry["why"]))
+
+
+def _refuse_to_retire(found: list[MachineStatus], pattern: str, mode: str | None) -> None:
+    """Raises ReportError for rows that are missing from a night that lacks more than them."""
+    for one in found:
+        if not one.is_whole and any(_matches(key, pattern, mode) for key in _missing(one)):
+            line = f"matches rows of night {one.night}, which does not show that they are gone"
+            raise ReportError(pattern, f"{line}: {one.unjudged[0]}")
 
 
 def _keys(entries: Iterable[dict[str, Any] | None]) -> list[Key]:

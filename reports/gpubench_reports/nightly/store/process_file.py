@@ -14,6 +14,7 @@ from gpubench_reports.results.reader import open_document
 from gpubench_reports.results.rows import notes_of
 
 _FAILED = "failed"
+_SKIPPED = "skipped: "
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def read_process(path: Path) -> ProcessFile:
             raise check.fail(where, "'name' is empty")
         if row.get("skipped") is True:
             why = check.text(row, "skip_reason", where, "no reason given")
-            problems.setdefault(name, []).append(f"skipped: {why}")
+            problems.setdefault(name, []).append(f"{_SKIPPED}{why}")
         elif row.get("error_occurred") is True:
             why = check.text(row, "error_message", where, "no message")
             problems.setdefault(name, []).append(f"{_FAILED}: {why}")
@@ -97,8 +98,13 @@ def read_process(path: Path) -> ProcessFile:
 
 
 def is_failure(problem: str) -> bool:
-    """Whether a row's problem is that it failed; otherwise it was skipped."""
+    """Whether a row's problem is that it failed; otherwise it was skipped, or has no sound time."""
     return problem.startswith(_FAILED)
+
+
+def is_left_out(problem: str) -> bool:
+    """Whether all processes skipped the row: the device cannot run it."""
+    return problem.startswith(_SKIPPED)
 
 
 def worst_problem(problems: Sequence[str]) -> str:
