@@ -95,6 +95,19 @@ def test_a_shift_of_many_rows_can_be_accepted(store: Store) -> None:
     assert judged(store).exit_code == 0
 
 
+def test_an_accepted_shift_is_not_counted_again(store: Store) -> None:
+    put(store, 14)
+    put(store, 4, slower=ROWS, factor=1.012)
+    assert judged(store).exit_code == 1
+    assert main(["accept", "suite*", f"--store={store.root}", "--reason=a new library"]) == 0
+    put(store, 12, slower=ROWS, factor=1.012)
+    assert judged(store).exit_code == 0
+    put(store, 6, slower=ROWS, factor=1.012**2)
+    one = judged(store)
+    assert [standing.event["benchmark"] for standing in one.regressions] == ["suite-wide"]
+    assert one.regressions[0].level == pytest.approx(1.012, abs=2e-3)
+
+
 def test_a_few_rows_and_a_mood_of_the_machine_are_none(store: Store) -> None:
     put(store, 14)
     put(store, 4, slower=5)

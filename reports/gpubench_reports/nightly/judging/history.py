@@ -174,7 +174,28 @@ class MachineHistory:
                     standing.reference = standing.level
                 elif decision["action"] == "acknowledge":
                     standing.acknowledged = decision
+        together = self._accepted_together(key, environment, decisions)
+        standing.level_start = max(standing.level_start, together)
         return standing
+
+    def _accepted_together(
+        self, key: Key, environment: dict[str, Any], decisions: Sequence[dict[str, Any]]
+    ) -> int:
+        """The first night of the last step that the series took together with others, and that was
+        accepted; 0 if there is none. What was before it is not its level any more."""
+        suite_wide = (*key[:2], SUITE_WIDE)
+        events = [
+            event
+            for event in self.events.get(suite_wide, ())
+            if event["environment"] == environment
+        ]
+        start = 0
+        for decision in decisions if events else ():
+            if decision["action"] == "accept" and covers(decision, self.machine, suite_wide):
+                known = [event for event in events if event["night"] <= decision["night"]]
+                if known and key[2] in known[-1].get("rows", ()):
+                    start = max(start, known[-1]["first_night"])
+        return start
 
     def standing_now(
         self, key: Key, decisions: Sequence[dict[str, Any]], settings: Settings
