@@ -1,6 +1,7 @@
 """Takes result files that were measured elsewhere into the store, as one night."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from gpubench_reports.common.dates import moment_of
@@ -9,6 +10,8 @@ from gpubench_reports.nightly.store.index import Index
 from gpubench_reports.nightly.store.names import folder_name, machine_folder
 from gpubench_reports.nightly.store.process_file import ProcessFile, read_process, refuse_other_kind
 from gpubench_reports.nightly.store.store import Night, Store, checksum, now
+
+_ONE_NIGHT = timedelta(hours=24)  # its files are begun within it
 
 
 def add(store: Store, index: Index, paths: Sequence[Path], machine: str) -> Night:
@@ -22,6 +25,7 @@ def add(store: Store, index: Index, paths: Sequence[Path], machine: str) -> Nigh
         if file.context.interrupted:
             raise ReportError(file.path, "was interrupted: finish it with --resume")
     _require_one_making(files, is_named=bool(machine))
+    began = _began(files)
     named = machine and machine_folder(machine)
     machine = named or folder_name(f"{files[0].host}-{files[0].environment.device}")
     sums = [checksum(path) for path in paths]
@@ -42,8 +46,10 @@ def add(store: Store, index: Index, paths: Sequence[Path], machine: str) -> Nigh
         if not night.has("done.json") and {checksum(p) for p in night.results()} == set(sums):
             night.close({"ended": now()})
             return night
+    if began is not None:
+        _require_later(index, machine, paths[0], began)
     plan = {
-        "began": _began(file.context.date for file in files),
+        "began": began.isoformat(timespec="seconds") if began else now(),
         "units": [],
         "added": [str(path.name) for path in paths],
     }
@@ -78,7 +84,34 @@ def _require_one_making(files: Sequence[ProcessFile], is_named: bool) -> None:
         )
 
 
-def _began(dates: Iterable[str]) -> str:
-    """The earliest of the dates, in UTC as those of nights that were measured here."""
-    known = [moment for date in dates if (moment := moment_of(date))]
-    return min(known).isoformat(timespec="seconds") if known else now()
+def _began(files: Sequence[ProcessFile]) -> datetime | None:
+    """The earliest of the files' dates, in UTC as those of nights that were measured here; None if
+    they say none. Raises ReportError if they are not of one night."""
+    known = [(moment, file) for file in files if (moment := moment_of(file.context.date))]
+    if not known:
+        return None
+    first, last = (pick(known, key=lambda dated: dated[0]) for pick in (min, max))
+    if last[0] - first[0] > _ONE_NIGHT:
+        hours = _ONE_NIGHT // timedelta(hours=1)
+        when = f"was begun {_shown(last[0])}, and {first[1].path} {_shown(first[0])}"
+        raise ReportError(last[1].path, f"{when}: files of one night lie within {hours} hours")
+    return first[0]
+
+
+def _require_later(index: Index, machine: str, path: Path, began: datetime) -> None:
+    """Raises ReportError for a night before the machine's last one: nights are judged in the order
+    in which they are added, and an older one would show changes the wrong way round."""
+    for number, date in index.rows(
+        "select number, date from night where machine = ? and state <> 'duplicate'"
+        " order by number desc limit 1",
+        (machine,),
+    ):
+        last = moment_of(date)
+        if last is not None and began < last:
+            when = f"was begun {_shown(began)}, before night {number} of {_shown(last)}"
+            way = "add nights in their order, or with a --machine of their own"
+            raise ReportError(path, f"{when}: {way}")
+
+
+def _shown(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%d %H:%M")
