@@ -25,7 +25,9 @@ def test_metrics_are_of_the_latest_night_alone(store: Store, tmp_path: Path) -> 
     judged(store)
     with Index(store) as index:
         text = openmetrics(store, index, S, tmp_path / "m.txt").read_text()
-    assert "benchmark=" not in text
+    assert re.findall(r'(gpubench_\w+){.*benchmark="a/b/n:1"} (\S+)', text) == [
+        ("gpubench_throttled_ratio", "1.0")
+    ]
     assert 'gpubench_not_judged{machine="lab"} 1' in text
 
 
@@ -38,4 +40,4 @@ def test_throttling_that_nothing_observed_is_no_metric(store: Store, tmp_path: P
     with Index(store) as index:
         text = openmetrics(store, index, S, tmp_path / "m.txt").read_text()
     seen = re.findall(r'gpubench_throttled_ratio{.*benchmark="(.*)"} (\S+)', text)
-    assert seen == [("a/c/n:0", "0.0")]
+    assert seen == [("a/c/n:0", "0.0"), ("a/c/n:1", "1.0")]

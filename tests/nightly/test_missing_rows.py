@@ -106,3 +106,13 @@ def test_no_row_is_retired_for_a_night_of_too_few_processes(store: Store) -> Non
     put_processes(store, [{NAME: 1e-4}] * 2)
     with pytest.raises(ReportError, match="night 4 has no row to judge: 2 of 2 processes"):
         accepted(store, "*")
+
+
+def test_all_processes_of_the_concept_are_counted(store: Store) -> None:
+    rows = {NAME: 1e-4, HOT: 1e-4}
+    put_processes(store, [rows if n < 2 else {NAME: 1e-4} for n in range(5)])
+    put_processes(store, [{"c/d": 1e-4}] * 5)
+    first = store.nights(MACHINE)[0]
+    judged(store)
+    (entry,) = first.document("verdict.json")["missing"]
+    assert entry["why"] == "2 of 5 processes gave a sound time, at least 3 must"

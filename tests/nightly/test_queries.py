@@ -52,3 +52,16 @@ def test_machines_are_compared_by_their_newest_nights(store: Store, ask) -> None
         2,
         *(pytest.approx(value) for value in (1e-4, 1.5e-4, 0.5)),
     )
+
+
+def test_a_night_that_ran_throttled_is_part_of_the_health_alone(store: Store, ask) -> None:
+    state = {"sm_clock_hz": 1.9e9, "temperature_c": 60.0, "throttled": 0}
+    hot = {"sm_clock_hz": 1.2e9, "temperature_c": 90.0, "throttled": 1}
+    for what in (state, hot):
+        put_night(store, {NAME: {"seconds": 1e-4, **what}})
+    sound = {f"a/b/n:{n}": {"seconds": 1e-4, **state} for n in range(1, 5)}
+    put_night(store, {**sound, "a/c/n:1": {"seconds": 1e-4, **hot}})
+    found = {row["night"]: (row["throttled"], row["temperature_c"]) for row in ask("health")}
+    assert found == {1: (0.0, 60.0), 2: (1.0, 90.0), 3: (pytest.approx(0.2), 90.0)}
+    assert [row["night"] for row in ask("history") if row["name"] == NAME] == [1, 3]
+    assert {(row["name"], row["night"]) for row in ask("latest")} == {(name, 3) for name in sound}

@@ -50,6 +50,14 @@ def test_the_page_shows_the_worst_first_and_escapes_everything(regressed: Store)
     ElementTree.fromstring(chart[: chart.index("</svg>") + 6])
 
 
+def test_a_night_that_ran_throttled_is_in_the_strip(store: Store) -> None:
+    put_nights(store, 2)
+    put_night(store, {NAME: {"seconds": 1e-4, "throttled": 1, "sm_clock_hz": 1.2e9}})
+    text = page_of(store).read_text()
+    assert "night 3 of 2026-01-03: 100% of the processes" in text
+    assert "night 3 of 2026-01-03: 1.20 GHz" in text
+
+
 def test_an_accepted_jump_keeps_its_reason(store: Store) -> None:
     put_nights(store, 12)
     slow_nights(store)

@@ -1,14 +1,14 @@
 """The machine over the nights shown: clock, temperature, throttling, nights not valid, commits."""
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gpubench_reports.common.units import si
-from gpubench_reports.nightly.judging.history import MachineHistory
 from gpubench_reports.nightly.reporting.axis import MARGIN, WIDTH, NightAxis
+from gpubench_reports.nightly.reporting.queries import NIGHTS
+from gpubench_reports.nightly.store.index import Index
 from gpubench_reports.pages.html.markup import Markup, tag
 
 # By night: the height of a bar, as its share of the largest, and what it says.
@@ -19,9 +19,9 @@ _LABELS = 80.0  # width
 Nights = Sequence[tuple[Any, ...]]  # number, date, state, note, commit
 
 
-def strip(history: MachineHistory, nights: Nights, axis: NightAxis) -> Markup:
+def strip(index: Index, machine: str, nights: Nights, axis: NightAxis) -> Markup:
     """A line of bars for each; the darker commits take turns with the lighter."""
-    rows = _rows(history, nights)
+    rows = _rows(index, machine, nights)
     dates = {number: date[:10] for number, date, *_ in nights}
     total = _LINE * len(rows) + 12
     width = max(0.6, axis.slot - 0.4)
@@ -71,19 +71,17 @@ def strip(history: MachineHistory, nights: Nights, axis: NightAxis) -> Markup:
     )
 
 
-def _rows(history: MachineHistory, nights: Nights) -> dict[tuple[str, str], _Bars]:
+def _rows(index: Index, machine: str, nights: Nights) -> dict[tuple[str, str], _Bars]:
     """The bars by title and colour."""
-    first = nights[0][0]
     seen: dict[str, dict[int, list[float]]] = {"clock": {}, "temperature": {}, "throttled": {}}
-    for points in history.points.values():
-        for p in points:
-            for name, value in (
-                ("clock", p.clock_hz),
-                ("temperature", p.temperature_c),
-                ("throttled", p.throttled),
-            ):
-                if p.night >= first and not math.isnan(value):
-                    seen[name].setdefault(p.night, []).append(value)
+    for night, *values in index.rows(
+        f"select night, clock_hz, temperature_c, throttled from ({NIGHTS})"
+        " where machine = ? and night >= ?",
+        (machine, nights[0][0]),
+    ):
+        for name, value in zip(seen, values, strict=True):
+            if value is not None:
+                seen[name].setdefault(night, []).append(value)
     clock = {n: float(np.median(v)) for n, v in seen["clock"].items()}
     heat = {n: float(np.max(v)) for n, v in seen["temperature"].items()}
     slowed = {n: m for n, v in seen["throttled"].items() if (m := float(np.mean(v))) > 0}

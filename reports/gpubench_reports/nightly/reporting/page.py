@@ -103,7 +103,7 @@ def _machine(
         "section",
         _heading(one),
         tag("pre", _lines(one)),
-        strip(history, nights, axis),
+        strip(index, one.machine, nights, axis),
         _changes(history, nights, decisions),
         [
             [

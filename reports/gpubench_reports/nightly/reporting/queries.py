@@ -2,7 +2,7 @@
 
 They are put to one table, `nights`: a row a series and night. Over the index it is a view, over
 exported Parquet (a folder, or object storage) the files themselves, so a fleet is asked as one
-machine is.
+machine is. `timed` are those of them that have a sound time.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,12 @@ NIGHTS = """
 select s.machine, s.device, s.mode, s.name, v.night, substr(n.date, 1, 10) as date, v.seconds,
   v.first, v.rerun, v.cycles, v.clock_hz, v.power_w, v.temperature_c, v.throttled, v.processes,
   e.driver, e.cuda, e.compiler, e.flags, n.git_commit
-from value v join series s on s.id = v.series
+from (
+    select series, night, environment, seconds, first, rerun, cycles, clock_hz, power_w,
+      temperature_c, throttled, processes from value
+    union all select series, night, environment, null, null, null, null, clock_hz, power_w,
+      temperature_c, throttled, 0 from unsound
+  ) v join series s on s.id = v.series
   join environment e on e.id = v.environment
   join night n on n.machine = s.machine and n.number = v.night
 """
@@ -29,7 +34,7 @@ from value v join series s on s.id = v.series
 _LATEST = """
 select * from (
   select *, row_number() over (partition by machine, device, mode, name order by {newest}) as age
-  from nights where name like ?) as ranked
+  from timed where name like ?) as ranked
 where age = 1"""
 # A store counts its nights, also with a clock that was set back. Where several stores and sweeps
 # are together, whose numbers are days, only days can be compared.
@@ -41,11 +46,11 @@ select machine, device, mode, name, night, date, seconds, clock_hz, temperature_
 from ({_LATEST}) as newest order by machine, device, mode, name""",
     "history": """
 select machine, device, mode, name, night, date, seconds, cycles, driver, cuda, git_commit
-from nights where name like ? order by machine, device, mode, name, night""",
+from timed where name like ? order by machine, device, mode, name, night""",
     "noisiest": """
 select machine, device, mode, name, count(*) as nights, avg(seconds) as mean_seconds,
   max(seconds) / min(seconds) - 1 as spread
-from nights where name like ? group by machine, device, mode, name
+from timed where name like ? group by machine, device, mode, name
 order by spread desc, machine, device, mode, name limit 20""",
     # The newest nights only: one machine's own past is no difference between machines.
     "machines": f"""
@@ -59,6 +64,8 @@ select machine, device, mode, night, date, avg(clock_hz) as clock_hz, max(temper
 from nights where name like ? group by machine, device, mode, night, date
 order by machine, device, mode, night""",
 }
+
+_TIMED = "timed as (select * from nights where seconds is not null)"
 
 Answer = tuple[list[str], Sequence[tuple[Any, ...]]]
 
@@ -75,7 +82,9 @@ def _question(name: str, newest: str) -> str:
 
 def over_index(index: Index, name: str, benchmark: str) -> Answer:
     """The answer from one machine's index."""
-    return index.table(f"with nights as ({NIGHTS}) {_question(name, _IN_INDEX)}", (benchmark,))
+    return index.table(
+        f"with nights as ({NIGHTS}), {_TIMED} {_question(name, _IN_INDEX)}", (benchmark,)
+    )
 
 
 def over_parquet(where: str, name: str, benchmark: str) -> Answer:
@@ -84,7 +93,7 @@ def over_parquet(where: str, name: str, benchmark: str) -> Answer:
     with database_for(where) as database:
         table = database.execute(
             f"with nights as (select * replace ({MACHINE} as machine,"
-            f" cast(date as varchar) as date) from {SOURCE}) {question}",
+            f" cast(date as varchar) as date) from {SOURCE}), {_TIMED} {question}",
             [files_below(where), benchmark],
         )
         return [column[0] for column in table.description], table.fetchall()

@@ -14,7 +14,12 @@ from gpubench_reports.common.files import reason
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.night_files import read_done, read_night
-from gpubench_reports.nightly.store.night_values import identity, night_value, planned_processes
+from gpubench_reports.nightly.store.night_values import (
+    conditions,
+    identity,
+    night_value,
+    planned_processes,
+)
 from gpubench_reports.nightly.store.process_file import (
     Environment,
     ProcessFile,
@@ -26,6 +31,8 @@ from gpubench_reports.nightly.store.store import Night, Store, as_json
 from gpubench_reports.nightly.store.tables import VERSION, recreate
 
 _BUSY_SECONDS = 120.0
+
+_Key = tuple[str, str, str]  # device, mode, name
 
 
 @dataclass(frozen=True)
@@ -214,11 +221,12 @@ class Index:
 
     def _forget(self, machine: str, number: int) -> None:
         run = self._database.execute
-        run(
-            "delete from value where night = ? and series in "
-            "(select id from series where machine = ?)",
-            (number, machine),
-        )
+        for table in ("value", "unsound"):
+            run(
+                f"delete from {table} where night = ? and series in "
+                "(select id from series where machine = ?)",
+                (number, machine),
+            )
         for table in ("night", "problem", "file"):
             run(f"delete from {table} where machine = ? and number = ?", (machine, number))
 
@@ -271,16 +279,19 @@ class Index:
 
     def _insert(self, night: Night, files: list[ProcessFile], least: int, valid: bool) -> None:
         """`least`: of how many processes a row needs a sound time."""
-        run = self._database.execute
-        by_key: dict[tuple[str, str, str], dict[str, list[Timing]]] = defaultdict(
+        by_key: dict[_Key, dict[str, list[Timing]]] = defaultdict(
             lambda: {"first": [], "rerun": []}
         )
-        found: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+        found: dict[_Key, list[str]] = defaultdict(list)
         environments: dict[tuple[str, str], int] = {}
+        ran: Counter[_Key] = Counter()  # processes, by the concept of which they ran rows
         for file in files:
             stage = "rerun" if file.path.name.startswith("rerun-") else "first"
             device, mode = file.environment.device, file.environment.mode
             environments[device, mode] = self._id("environment", file.environment)
+            if stage == "first":
+                concepts = {_concept(name) for name in (*file.timings, *file.problems)}
+                ran.update((device, mode, concept) for concept in concepts)
             for name, timing in file.timings.items():
                 by_key[device, mode, name][stage].append(timing)
             for name, problem in file.problems.items():
@@ -291,37 +302,45 @@ class Index:
             else worst_problem(texts)
             for key, texts in found.items()
         }
-        values = []
+        if not valid:  # whatever its times say
+            least = len(files) + 1
+        for key, have in self._insert_rows(night, by_key, environments, least).items():
+            of = ran[*key[:2], _concept(key[2])]
+            said = f"{have} of {of} processes gave a sound time, at least {least} must"
+            if valid:
+                problems.setdefault(key, said)
+        self._database.executemany(
+            "insert into problem values(?, ?, ?, ?, ?, ?)",
+            [(night.machine, night.number, *key, problem) for key, problem in problems.items()],
+        )
+
+    def _insert_rows(
+        self,
+        night: Night,
+        by_key: dict[_Key, dict[str, list[Timing]]],
+        environments: dict[tuple[str, str], int],
+        least: int,
+    ) -> dict[_Key, int]:
+        """Returns the rows that have fewer sound times than `least`, and how many."""
+        values, unsound, too_few = [], [], {}
         for key, stages in by_key.items():
             sound = {
                 stage: [timing for timing in timings if not timing.throttled]
                 for stage, timings in stages.items()
             }
-            if len(sound["first"]) < least or not valid:
-                have, of = len(sound["first"]), len(stages["first"])
-                if valid:
-                    said = f"{have} of {of} processes gave a sound time, at least {least} must"
-                    problems.setdefault(key, said)
+            where = (self._series(night.machine, *key), night.number, environments[key[:2]])
+            if len(sound["first"]) < least:
+                too_few[key] = len(sound["first"])
+                unsound.append((*where, *conditions(stages["first"], stages["first"])))
                 continue
             if len(sound["rerun"]) < least:
                 sound["rerun"] = []
-            device, mode, _ = key
-            values.append(
-                (
-                    self._series(night.machine, *key),
-                    night.number,
-                    environments[device, mode],
-                    *night_value(sound["first"], sound["rerun"], stages["first"]),
-                )
-            )
+            values.append((*where, *night_value(sound["first"], sound["rerun"], stages["first"])))
         self._database.executemany(
             "insert into value values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values
         )
-        for (device, mode, name), problem in problems.items():
-            run(
-                "insert into problem values(?, ?, ?, ?, ?, ?)",
-                (night.machine, night.number, device, mode, name, problem),
-            )
+        self._database.executemany("insert into unsound values(?, ?, ?, ?, ?, ?, ?)", unsound)
+        return too_few
 
     def _id(self, table: str, environment: Environment) -> int:
         run = self._database.execute
@@ -348,6 +367,11 @@ class Index:
             made = run("insert into series(machine, device, mode, name) values(?, ?, ?, ?)", key)
             return int(made.lastrowid or 0)
         return int(found[0])
+
+
+def _concept(row: str) -> str:
+    """A process runs all rows of a concept, or none of them."""
+    return row.partition("/")[0]
 
 
 @contextlib.contextmanager

@@ -17,21 +17,28 @@ def night_value(
     medians = [timing.seconds for timing in first]
     cycles = [timing.seconds * timing.clock_hz for timing in sound]
     first_median = statistics.median(medians)
-    observed = [timing.throttled for timing in all_first if timing.throttled is not None]
     rerun_median = statistics.median(t.seconds for t in rerun) if rerun else None
     return (
         first_median if rerun_median is None else rerun_median,
         first_median,
         rerun_median,
         _median(cycles),
-        _median(timing.clock_hz for timing in sound),
-        _median(timing.power_w for timing in sound),
-        _median((timing.temperature_c for timing in sound), max),
-        sum(observed) / len(observed) if observed else None,
+        *conditions(sound, all_first),
         "; ".join(sorted({"; ".join(timing.notes) for timing in sound if timing.notes})),
         len(first),
         _median(timing.within for timing in first),
         json.dumps(medians),
+    )
+
+
+def conditions(shown: list[Timing], all_first: list[Timing]) -> tuple[float | None, ...]:
+    """Clock, power and temperature of the processes shown, and the share of all that throttled."""
+    observed = [timing.throttled for timing in all_first if timing.throttled is not None]
+    return (
+        _median(timing.clock_hz for timing in shown),
+        _median(timing.power_w for timing in shown),
+        _median((timing.temperature_c for timing in shown), max),
+        sum(observed) / len(observed) if observed else None,
     )
 
 

@@ -3,7 +3,7 @@
 import sqlite3
 
 # A different number: the index is of another version of this program, and is rebuilt.
-VERSION = 5
+VERSION = 6
 _SCHEMA = """
 create table night(
   machine text, number integer, date text, fingerprint text,
@@ -27,6 +27,10 @@ create table value(
   throttled real, -- share of its processes; null if nothing observed it
   limits text,    -- the driver's words
   processes integer, within real, medians text,
+  primary key(series, night)) without rowid;
+create table unsound( -- a row that ran, in a night that has no sound time of it
+  series integer, night integer, environment integer, clock_hz real, power_w real,
+  temperature_c real, throttled real,
   primary key(series, night)) without rowid;
 create table problem(
   machine text, number integer, device text, mode text, name text, problem text,
