@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.nightly.commands.command_line import main
 from gpubench_reports.nightly.rule.baseline import Baseline
 from gpubench_reports.nightly.rule.regression import judge
 from gpubench_reports.nightly.rule.settings import Settings, load
+from gpubench_reports.nightly.store.index import Index
+from gpubench_reports.nightly.store.store import Store
 
-from .conftest import WOBBLE
+from .conftest import MACHINE, WOBBLE, put_night, put_nights
 
+THREE = {f"a/b/n:{n}": 1e-4 for n in (1, 2, 3)}
 QUIET = np.array([1 + w for w in WOBBLE * 50])
 
 
@@ -83,3 +87,27 @@ def test_with_settings_that_are_taken_a_step_is_found(tmp_path: Path, text: str)
     settings = settings_of(tmp_path, text)
     for measured_again in (True, False):
         assert is_found(settings, 1000.0, 60, measured_again)
+
+
+def test_changed_settings_apply_to_earlier_nights_as_the_page_says(store: Store, capsys) -> None:
+    def status() -> int:
+        assert main(["index", "--rebuild", f"--store={store.root}"]) == 0
+        code = main(["status", f"--store={store.root}"])
+        capsys.readouterr()
+        return code
+
+    put_nights(store, 14)
+    put_nights(store, 10, level=1.014e-4)
+    assert status() == 0
+    verdicts = [night.document("verdict.json") for night in store.nights(MACHINE)]
+    (store.root / "settings.toml").write_text("floor = 0.008\n")
+    assert status() == 0
+    assert [night.document("verdict.json") for night in store.nights(MACHINE)] == verdicts
+    put_nights(store, 1, level=1.014e-4)
+    assert status() == 1
+    put_night(store, {**THREE, "a/hot/n:1": {"seconds": 1e-4, "throttled": 1}})
+    for most, timed in ((0.2, 0), (0.3, 3)):
+        (store.root / "settings.toml").write_text(f"max_throttled = {most}\n")
+        status()
+        with Index(store) as index:
+            assert index.rows("select count(*) from value where night = 26") == [(timed,)]
