@@ -181,9 +181,7 @@ def decide(
                 ]
             made.append(decision | ({"until": until} if until else {}))
     if not made:
-        _refuse_to_retire(chosen, pattern, mode)
-        of = f" in mode {mode}" if mode in ("cold", "hot") else ""
-        raise ReportError(pattern, f"matches nothing that is open to {action}{of}")
+        raise _nothing_open(chosen, action, pattern, mode)
     if machine is None:
         _require_one_machine(made, pattern)
     if mode is None:
@@ -214,12 +212,16 @@ def _missing(one: MachineStatus) -> list[Key]:
     return _keys(entry for entry in missing if not is_failure(entry["why"]))
 
 
-def _refuse_to_retire(found: list[MachineStatus], pattern: str, mode: str | None) -> None:
-    """Raises ReportError for rows that are missing from a night that lacks more than them."""
-    for one in found:
+def _nothing_open(
+    found: list[MachineStatus], action: str, pattern: str, mode: str | None
+) -> ReportError:
+    for one in found if action == "accept" else ():
+        # Missing from a night that lacks more than them.
         if not one.is_whole and any(_matches(key, pattern, mode) for key in _missing(one)):
             line = f"matches rows of night {one.night}, which does not show that they are gone"
-            raise ReportError(pattern, f"{line}: {one.unjudged[0]}")
+            return ReportError(pattern, f"{line}: {one.unjudged[0]}")
+    of = f" in mode {mode}" if mode in ("cold", "hot") else ""
+    return ReportError(pattern, f"matches nothing that is open to {action}{of}")
 
 
 def _keys(entries: Iterable[dict[str, Any] | None]) -> list[Key]:
