@@ -109,6 +109,8 @@ def test_the_command_prints_the_table_and_draws(
     out = capsys.readouterr().out
     assert "| false alerts per night |" in out
     assert f"| {KINDS[-1].title} | " in out
+    assert "| 40 of 200, in a store or segment of 12 nights: found within 7 nights |" in out
+    assert "| quiet nights with such an alert, in a young store or segment |" in out
     assert "| labelled series: precision, recall" in out
     assert "Noise (assumed)" in out
     assert {p.name for p in (tmp_path / "out").iterdir()} == {
