@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from gpubench_reports.commands.command_line import main
-from gpubench_reports.comparisons.published import BEGIN, END, read_points
+from gpubench_reports.comparisons.points import read_points
+from gpubench_reports.comparisons.published import BEGIN, END
 
 from .conftest import BUILD, ROOT
 

@@ -203,7 +203,7 @@ def importer(program: str) -> Callable[[Path], None]:
 
 
 def read_points(path: Path) -> None:
-    from gpubench_reports.comparisons.published import points_of
+    from gpubench_reports.comparisons.points import points_of
     from gpubench_reports.comparisons.ranges import ranges_for
 
     ranges_for(_result("run.json", seeds.measured), [path])

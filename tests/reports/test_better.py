@@ -7,7 +7,8 @@ import pytest
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.comparisons import speedups
 from gpubench_reports.comparisons.compare import compare
-from gpubench_reports.comparisons.published import compare_points, read_points
+from gpubench_reports.comparisons.points import read_points
+from gpubench_reports.comparisons.published import compare_points
 from gpubench_reports.comparisons.ranges import Range
 from gpubench_reports.results.quantities import better_of
 from gpubench_reports.results.reader import read

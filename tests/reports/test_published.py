@@ -5,14 +5,15 @@ import json
 import pytest
 
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.comparisons.points import read_points
 from gpubench_reports.comparisons.published import (
     BEGIN,
     END,
     compare_points,
     markdown,
-    read_points,
     rewrite_block,
     run_model,
+    write_page,
 )
 
 from .factory import bandwidth_row, make_row
@@ -166,6 +167,24 @@ def test_a_row_that_the_model_lacks_is_named(points, load):
             },
             "'besides' needs a rate or seconds",
         ),
+        *(
+            (
+                {
+                    "points": [
+                        {
+                            "what": "x",
+                            "value": 1,
+                            "row": "a/b/size:4",
+                            "quantity": RATE,
+                            "fitted": False,
+                            "own_axes": own_axes,
+                        }
+                    ]
+                },
+                "'own_axes' must be a list of axes of its row",
+            )
+            for own_axes in ([], "size", ["width"], [4])
+        ),
         (
             {"points": [{"what": "x", "value": 1, "unit": "s", "waits_for": "y", "rwo": "a"}]},
             "unknown key 'rwo'",
@@ -177,6 +196,70 @@ def test_a_bad_points_file_is_one_clear_line(points, change, complaint):
         points(points_file(**change))
     assert complaint in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def own_point(row, **more):
+    return {"what": row, "value": 2e12, "row": row, "quantity": RATE, "fitted": False, **more}
+
+
+def test_a_value_of_no_suite_is_asked_of_its_kernel_in_a_run_of_its_own(
+    points, tmp_path, monkeypatch
+):
+    asked = []
+
+    def run(program, arguments, name):
+        asked.append(set(arguments))
+        if len(asked) == 2:
+            raise ReportError(name, "stop")
+
+    monkeypatch.setattr("gpubench_reports.comparisons.published.programs.run", run)
+    monkeypatch.setattr("gpubench_reports.comparisons.published.read", lambda path: path)
+    found = points(
+        points_file(
+            points=[
+                own_point("a/read"),
+                own_point("a/fill/dtype:fp32/n:3/k:8", own_axes=["n", "k"]),
+                own_point("a/fill/dtype:fp32/n:5/k:8", own_axes=["n", "k"]),
+                own_point("b/chase/n:7", own_axes=["n"]),
+            ]
+        )
+    )
+    with pytest.raises(ReportError, match="stop"):
+        run_model(found, tmp_path / "gpubench")
+    suite, own = asked
+    assert "--benchmark_filter=^a/read$" in suite
+    assert not [flag for flag in suite if flag.startswith("--axis")]
+    assert {"--axis=a/fill/n=3,5", "--axis=a/fill/k=8", "--axis=b/chase/n=7"} <= own
+    assert (
+        "--benchmark_filter=^a/fill/dtype:fp32/n:3/k:8$|^a/fill/dtype:fp32/n:5/k:8$|^b/chase/n:7$"
+    ) in own
+
+
+def test_a_row_may_come_from_any_file_of_its_device(points, load):
+    found = points(points_file(points=[own_point("a/read"), own_point("a/fill")]))
+    files = [
+        load([bandwidth_row(name, rate)], device_kind="model")
+        for name, rate in (("a/read", 4e12), ("a/fill", 1e12))
+    ]
+    assert list(compare_points(found, files)["modelled"]) == pytest.approx([4e12, 1e12])
+
+
+def test_a_page_may_show_the_errors_before_the_points(points, load, tmp_path):
+    found = points(points_file())
+    rows = compare_points(found, [modelled(load)])
+    page = tmp_path / "page.md"
+    page.write_text(f"{BEGIN}\n{END}\n")
+    write_page(page, found, rows)
+    assert page.read_text() == f"{BEGIN}\n{markdown(found, rows)}{END}\n"
+
+    page.write_text(f"<!-- errors: begin -->\n<!-- errors: end -->\nwhy\n{BEGIN}\n{END}\n")
+    write_page(page, found, rows)
+    errors, published = page.read_text().split("why")
+    assert "| a | 1 | 50.0 % |" in errors
+    assert "example.org" not in errors
+    assert "| a | 1 | 50.0 % |" not in published
+    assert "[read](https://example.org/run.txt)" in published
+    assert "- a chase: 1 points" in published
 
 
 def test_an_empty_folder_is_an_error(tmp_path):

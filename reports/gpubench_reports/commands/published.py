@@ -28,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--readme",
         metavar="FILE",
         type=Path,
-        help="also rewrite the block between the markers in this file",
+        help="also rewrite the block between the markers in this file; if it has a block for them, "
+        "the tables of errors go there",
     )
 
     json_flag(parser)
@@ -36,19 +37,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     from gpubench_reports.common.json_text import json_text
+    from gpubench_reports.comparisons.points import read_points
     from gpubench_reports.comparisons.published import (
         compare_points,
         markdown,
-        read_points,
-        rewrite_block,
         run_model,
+        write_page,
     )
     from gpubench_reports.rules.model_error import class_of
 
     points = read_points(options.points)
     results = run_model(points, options.program)
     compared = compare_points(points, results, class_of)
-    text = markdown(points, compared)
     if options.readme:
-        rewrite_block(options.readme, text)
+        write_page(options.readme, points, compared)
+    text = markdown(points, compared)
     print(json_text(compared) + "\n" if options.json else text, end="")

@@ -1,160 +1,24 @@
-"""The model against published measurements of the same work: points, errors, the README's table.
-
-A points file (tests/data/published/*.json) holds what one publication measured on one device:
-
-    schema 1; device (a device file's name); source (repository and path); url
-    measured_on   the GPU that was measured, in words
-    unlike        how the publication's set-up differs from the suite's rows, in one sentence
-    points        each with `what`, `value`, and either
-                    `row` and `quantity`: the suite's row, and its counter that `value` is compared
-                    with; `fitted`: whether the device file took a figure that bounds this work
-                    from this publication, or reasons with it; and, where the publication did more
-                    than the row, `besides`: rows with `times`, how often their time comes on top
-                  or `unit` and `waits_for`: no row of the suite measures this yet
-"""
+"""The model against published measurements of the same work: errors, and a page's tables."""
 
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from gpubench_reports.common import programs
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.common.files import file_bytes, reason, require_folder, write_atomically
+from gpubench_reports.common.files import file_bytes, reason, write_atomically
 from gpubench_reports.common.units import si
+from gpubench_reports.comparisons.points import Point, axis_values
 from gpubench_reports.comparisons.validate import TARGET_FITTED, TARGET_PREDICTED, summary
-from gpubench_reports.results.checking import number_of, parse
-from gpubench_reports.results.quantities import TIME, better_of, gain
+from gpubench_reports.results.quantities import better_of, gain
 from gpubench_reports.results.reader import ResultFile, read
-from gpubench_reports.results.rows import COUNTERS
 
 _MARKERS = "<!-- {}: begin -->", "<!-- {}: end -->"
 BEGIN, END = (marker.format("published") for marker in _MARKERS)
-_UNITS = {
-    "useful_bytes_per_second": "B/s",
-    "bus_bytes_per_second": "B/s",
-    "flops_per_second": "FLOP/s",
-    "items_per_second": "/s",
-    "seconds": "s",
-    "latency_cycles": "cycles",
-    "load_cycles": "cycles",
-}
-
-
-@dataclass(frozen=True)
-class Beside:
-    """A row whose time, so many times, comes on top of a point's own row."""
-
-    row: str
-    times: float
-
-
-@dataclass(frozen=True)
-class Point:
-    """One published figure. `value` in SI units; `row` is empty while none can be compared."""
-
-    device: str
-    source: str
-    url: str
-    what: str
-    value: float
-    row: str = ""
-    quantity: str = ""
-    fitted: bool = False
-    besides: tuple[Beside, ...] = ()
-    unit: str = ""
-    waits_for: str = ""
-
-    @property
-    def rows(self) -> list[str]:
-        """All rows that it is compared with."""
-        return [self.row, *(beside.row for beside in self.besides)] if self.row else []
-
-
-def read_points(directory: Path) -> list[Point]:
-    """All points of the *.json files in `directory`, by device, then by file name.
-
-    Raises ReportError.
-    """
-    require_folder(directory, "points files (*.json)")
-    paths = sorted(directory.glob("*.json"))
-    if not paths:
-        raise ReportError(directory, "holds no points: expected *.json files")
-    points = [point for path in paths for point in points_of(path)]
-    return sorted(points, key=lambda point: point.device)
-
-
-def points_of(path: Path) -> list[Point]:
-    """The points of one file. Raises ReportError."""
-    document = parse(path)
-    if not isinstance(document, dict) or document.get("schema") != 1:
-        raise ReportError(path, "must be an object with 'schema' 1")
-    head = {key: _text(path, document, key) for key in ("device", "source", "url")}
-    for key in ("measured_on", "unlike"):
-        _text(path, document, key)
-    points = document.get("points")
-    if not isinstance(points, list) or not points:
-        raise ReportError(path, "'points' must be a list of objects")
-    return [_point(path, head, entry) for entry in points]
-
-
-def _point(path: Path, head: dict[str, str], entry: Any) -> Point:
-    if not isinstance(entry, dict):
-        raise ReportError(path, "'points' must be a list of objects")
-    what = _text(path, entry, "what")
-    value = number_of(entry.get("value"))
-    if isinstance(entry.get("value"), str | bool) or not value > 0:
-        raise ReportError(path, f"point '{what}': 'value' must be a number above 0")
-    known = {"what", "value"}
-    fields: dict[str, Any] = {}
-    if "row" in entry:
-        known |= {"row", "quantity", "fitted", "besides"}
-        fields = {"row": _text(path, entry, "row"), "quantity": _text(path, entry, "quantity")}
-        if fields["quantity"] not in ("seconds", *COUNTERS):
-            raise ReportError(path, f"point '{what}': no counter is called {fields['quantity']!r}")
-        fields["unit"] = _UNITS.get(fields["quantity"], "")
-        fields["fitted"] = entry.get("fitted")
-        if not isinstance(fields["fitted"], bool):
-            raise ReportError(path, f"point '{what}': 'fitted' must be true or false")
-        if "besides" in entry:
-            own = fields["quantity"]
-            if own != TIME.column and better_of(own) == "lower":
-                raise ReportError(path, f"point '{what}': 'besides' needs a rate or seconds")
-            fields["besides"] = _besides(path, what, entry["besides"])
-    else:
-        known |= {"unit", "waits_for"}
-        fields = {key: _text(path, entry, key) for key in ("unit", "waits_for")}
-    if unknown := sorted(set(entry) - known):
-        raise ReportError(path, f"point '{what}': unknown key {unknown[0]!r}")
-    return Point(**{**head, **fields, "what": what, "value": value})
-
-
-def _besides(path: Path, what: str, entries: Any) -> tuple[Beside, ...]:
-    error = ReportError(
-        path, f"point '{what}': 'besides' must be a list of objects with 'row' and 'times' above 0"
-    )
-    if not isinstance(entries, list) or not entries:
-        raise error
-    found = []
-    for entry in entries:
-        if not isinstance(entry, dict) or set(entry) != {"row", "times"}:
-            raise error
-        times = number_of(entry["times"])
-        if isinstance(entry["times"], str | bool) or not times > 0:
-            raise error
-        found.append(Beside(_text(path, entry, "row"), times))
-    return tuple(found)
-
-
-def _text(path: Path, entry: dict[str, Any], key: str) -> str:
-    value = entry.get(key)
-    if not isinstance(value, str) or not value:
-        raise ReportError(path, f"'{key}' must be a non-empty string")
-    return value
+_ERRORS = "errors"  # the block of a page that has its tables of errors before the points
 
 
 def compare_points(
@@ -166,16 +30,18 @@ def compare_points(
     unit, label, fitted, class, source, url, and `error` of the predicted time (above 0: the model
     is too slow). `classify` tells the class of a concept's kernel. Raises ReportError where a file
     lacks a row."""
-    by_device = {result.context.device: result for result in results}
+    by_device: dict[str, list[ResultFile]] = {}
+    for result in results:
+        by_device.setdefault(result.context.device, []).append(result)
     lines = []
     for point in points:
         if not point.row:
             continue
-        result = by_device.get(point.device)
-        if result is None:
+        files = by_device.get(point.device)
+        if files is None:
             raise ReportError(point.device, "a point needs this device, and no file is of it")
-        row = _row(result, point.row, point.quantity)
-        modelled = _modelled(result, point, row)
+        row = _row(files, point.row, point.quantity)
+        modelled = _modelled(files, point, row)
         lines.append(
             {
                 "device": point.device,
@@ -194,21 +60,22 @@ def compare_points(
     return pd.DataFrame(lines)
 
 
-def _row(result: ResultFile, name: str, quantity: str) -> pd.Series:
-    rows = result.ok[result.ok["name"] == name]
-    if rows.empty or not rows[quantity].iloc[0] > 0:
-        raise ReportError(result.path, f"has no {quantity} of row {name}")
-    return rows.iloc[0]
+def _row(files: Sequence[ResultFile], name: str, quantity: str) -> pd.Series:
+    for result in files:
+        rows = result.ok[result.ok["name"] == name]
+        if not rows.empty and rows[quantity].iloc[0] > 0:
+            return rows.iloc[0]
+    raise ReportError(files[0].path, f"has no {quantity} of row {name}")
 
 
-def _modelled(result: ResultFile, point: Point, row: pd.Series) -> float:
+def _modelled(files: Sequence[ResultFile], point: Point, row: pd.Series) -> float:
     """What the model says of the work of the point's row, in the time of all its rows."""
     own = float(row[point.quantity])
     if not point.besides:
         return own
     seconds = float(row["seconds"])
     total = seconds + sum(
-        beside.times * float(_row(result, beside.row, "seconds")["seconds"])
+        beside.times * float(_row(files, beside.row, "seconds")["seconds"])
         for beside in point.besides
     )
     return total if point.quantity == "seconds" else own * seconds / total
@@ -217,25 +84,65 @@ def _modelled(result: ResultFile, point: Point, row: pd.Series) -> float:
 def run_model(points: Sequence[Point], program: Path) -> list[ResultFile]:
     """Runs `program` on the model of every device that a point names, for the rows that points
     name. Raises ReportError when it cannot."""
+    compared = [point for point in points if point.row]
     results = []
-    for device in sorted({point.device for point in points if point.row}):
-        rows = sorted({row for point in points if point.device == device for row in point.rows})
-        pattern = "|".join(f"^{row}$" for row in rows)
-        with tempfile.TemporaryDirectory(prefix="gpubench-") as directory:
-            out = Path(directory) / f"{device}.json"
-            arguments = [
-                f"--device=model:{device}",
-                "--suite=full",
-                f"--benchmark_filter={pattern}",
-                f"--benchmark_out={out}",
-            ]
-            programs.run(program, arguments, f"model:{device}")
-            results.append(read(out))
+    for device in sorted({point.device for point in compared}):
+        of_device = [point for point in compared if point.device == device]
+        in_suite = {
+            row
+            for point in of_device
+            for row in ([name.row for name in point.besides] if point.own_axes else point.rows)
+        }
+        if in_suite:
+            results.append(_run(program, device, in_suite, []))
+        own = [point for point in of_device if point.own_axes]
+        if own:
+            results.append(_run(program, device, {point.row for point in own}, _axis_flags(own)))
     return results
+
+
+def _axis_flags(points: Sequence[Point]) -> list[str]:
+    """Flags that give each kernel the values that points have on axes of their own. The program
+    crosses them, and the rows' names choose among what comes of it."""
+    values: dict[str, set[str]] = {}
+    for point in points:
+        kernel = "/".join(point.row.split("/")[:2])
+        for axis in point.own_axes:
+            values.setdefault(f"{kernel}/{axis}", set()).add(axis_values(point.row)[axis])
+    return [f"--axis={axis}={','.join(sorted(of))}" for axis, of in sorted(values.items())]
+
+
+def _run(program: Path, device: str, rows: Iterable[str], flags: Sequence[str]) -> ResultFile:
+    pattern = "|".join(f"^{row}$" for row in sorted(rows))
+    with tempfile.TemporaryDirectory(prefix="gpubench-") as directory:
+        out = Path(directory) / f"{device}.json"
+        arguments = [
+            f"--device=model:{device}",
+            "--suite=full",
+            f"--benchmark_filter={pattern}",
+            f"--benchmark_out={out}",
+            *flags,
+        ]
+        programs.run(program, arguments, f"model:{device}")
+        return read(out)
 
 
 def markdown(points: Sequence[Point], rows: pd.DataFrame) -> str:
     """The error tables, and what cannot be compared yet, as Markdown."""
+    return "\n".join([*_by_point(rows), "", *_errors(rows), *_waiting(points)]) + "\n"
+
+
+def write_page(path: Path, points: Sequence[Point], rows: pd.DataFrame) -> None:
+    """Puts the same into a page: its errors into a block of their own if the page has one, and the
+    rest into the block for points. Raises ReportError."""
+    if _MARKERS[0].format(_ERRORS) not in _text_of(path):
+        rewrite_block(path, markdown(points, rows))
+        return
+    rewrite_block(path, "\n".join(_errors(rows)) + "\n", _ERRORS)
+    rewrite_block(path, "\n".join([*_by_point(rows), *_waiting(points)]) + "\n")
+
+
+def _by_point(rows: pd.DataFrame) -> list[str]:
     lines = [
         "| device | work | published | modelled | bound | time error | |",
         "|---|---|---|---|---|---|---|",
@@ -251,12 +158,15 @@ def markdown(points: Sequence[Point], rows: pd.DataFrame) -> str:
             "fitted" if row["fitted"] else "predicted",
         )
         lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _errors(rows: pd.DataFrame) -> list[str]:
     words = {
         True: f"fitted (target ± {TARGET_FITTED * 100:.0f} %)",
         False: f"predicted (target ± {TARGET_PREDICTED * 100:.0f} %)",
     }
-    lines += [
-        "",
+    lines = [
         "| points | number | mean error | MAPE | worst | within target |",
         "|---|---|---|---|---|---|",
     ]
@@ -266,17 +176,21 @@ def markdown(points: Sequence[Point], rows: pd.DataFrame) -> str:
             f" {line['mape'] * 100:.1f} % | {signed_percent(line['worst'])} |"
             f" {line['met']} of {line['rows']} |"
         )
-    lines += _by_class(rows[~rows["fitted"]])
+    return lines + _by_class(rows[~rows["fitted"]])
+
+
+def _waiting(points: Sequence[Point]) -> list[str]:
     waiting: dict[str, list[Point]] = {}
     for point in points:
         if not point.row:
             waiting.setdefault(point.waits_for, []).append(point)
-    if waiting:
-        lines += ["", "Published, and not comparable yet:", ""]
-        for waits_for, group in waiting.items():
-            devices = ", ".join(sorted({point.device for point in group}))
-            lines.append(f"- {waits_for}: {len(group)} points ({devices})")
-    return "\n".join(lines) + "\n"
+    if not waiting:
+        return []
+    lines = ["", "Published, and not comparable yet:", ""]
+    for waits_for, group in waiting.items():
+        devices = ", ".join(sorted({point.device for point in group}))
+        lines.append(f"- {waits_for}: {len(group)} points ({devices})")
+    return lines
 
 
 def _by_class(held_out: pd.DataFrame) -> list[str]:
@@ -328,15 +242,18 @@ def _sigma(error: pd.Series) -> float:
 def rewrite_block(path: Path, text: str, name: str = "published") -> None:
     """Puts `text` between the markers of this name in the file at `path`. Raises ReportError."""
     begin_marker, end_marker = (marker.format(name) for marker in _MARKERS)
-    try:
-        document = file_bytes(path).decode("utf-8")
-    except OSError as error:
-        raise ReportError(path, f"cannot be read: {reason(error)}") from None
-    before, begin, rest = document.partition(begin_marker)
+    before, begin, rest = _text_of(path).partition(begin_marker)
     _, end, after = rest.partition(end_marker)
     if not begin or not end:
         raise ReportError(path, f"has no block between {begin_marker} and {end_marker}")
     write_atomically(path, f"{before}{begin}\n{text}{end}{after}".encode())
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return file_bytes(path).decode("utf-8")
+    except OSError as error:
+        raise ReportError(path, f"cannot be read: {reason(error)}") from None
 
 
 def signed_percent(value: float) -> str:

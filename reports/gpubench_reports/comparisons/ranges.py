@@ -9,7 +9,7 @@ from pathlib import Path
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import file_bytes
 from gpubench_reports.common.units import plural
-from gpubench_reports.comparisons.published import points_of
+from gpubench_reports.comparisons.points import points_of
 from gpubench_reports.results.reader import ResultFile, read
 
 
