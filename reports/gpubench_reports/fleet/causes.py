@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from gpubench_reports.results.baselines import baseline, baselines
+from gpubench_reports.results.baselines import modelled_run
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.diagnosis.diagnose import diagnose
 from gpubench_reports.rules.diagnosis.evidence import low_clock_of
@@ -42,7 +42,7 @@ class Cause:
 
 def labels_of(device: str, mode: str, names: list[str]) -> list[str]:
     """What limits each row on that device, by its modelled run; empty where that is not known."""
-    modelled = _modelled(device, mode)
+    modelled = modelled_run(device, mode)
     known = {row["name"]: row["label"] for row in modelled.timed} if modelled else {}
     return [known.get(name, "") for name in names]
 
@@ -50,22 +50,15 @@ def labels_of(device: str, mode: str, names: list[str]) -> list[str]:
 def cause_of(device: str, mode: str, own: Times, peers: Times, state: dict[str, object]) -> Cause:
     """Why `own` is slower than `peers`: the same rows, at the peers' medians."""
     told = Cause()
-    if modelled := _modelled(device, mode):
+    if modelled := modelled_run(device, mode):
         healthy = _as_result(modelled, peers, {})
-        for best in diagnose(_as_result(modelled, own, state), healthy)[:1]:
+        # Peers run one program (result_files.py).
+        for best in diagnose(_as_result(modelled, own, state), healthy, same_program=True)[:1]:
             told = Cause(best.says, best.evidence, best.look)
     seen = told.evidence or low_clock_of(pd.DataFrame(_state(own)), _median(peers.clock_hz), _LOWER)
     return replace(
         told, evidence="; ".join(filter(None, (seen, _hotter(own, peers), _shared(state))))
     )
-
-
-def _modelled(device: str, mode: str) -> ResultFile | None:
-    """The modelled run of that device, if it is of this mode: in another, other parts limit."""
-    if device not in baselines():
-        return None
-    found = baseline(device)
-    return found if found.context.mode == mode else None
 
 
 def _shared(state: dict[str, object]) -> str:

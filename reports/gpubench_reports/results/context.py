@@ -75,6 +75,14 @@ class Context:
     def modelled(self) -> bool:
         return self.device_kind == "model"
 
+    def same_program(self, other: "Context") -> bool:
+        """Whether both runs are of one build, as far as the files tell: one commit without changes,
+        compiled alike."""
+        mine, theirs = (
+            (c.git_commit, c.compiler, c.compiler_flags, c.cuda_version) for c in (self, other)
+        )
+        return bool(self.git_commit) and mine == theirs and not (self.git_dirty or other.git_dirty)
+
     @property
     def reservations(self) -> list[str]:
         """What a reader must know before anything else: rows are missing, others used the GPU."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gpubench_reports.results.baselines import baseline, baselines
+from gpubench_reports.results.baselines import modelled_run, with_limits
 from gpubench_reports.results.clock import reference_clock
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.diagnosis import evidence, shapes
@@ -119,14 +119,17 @@ def _faults() -> dict[str, Any]:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-def diagnose(result: ResultFile, reference: ResultFile | None = None) -> list[Diagnosis]:
+def diagnose(
+    result: ResultFile, reference: ResultFile | None = None, same_program: bool = False
+) -> list[Diagnosis]:
     """What may be wrong, the likeliest first; empty where nothing is clear.
 
-    Expected are the times of `reference`, a run on the same kind of device, or the prediction in
-    `result`'s own rows. A modelled file has no fault.
+    Expected are the times of `reference`, a run on the same kind of device and maybe of the same
+    build, or the prediction in `result`'s own rows. A modelled file has no fault.
     """
     if result.context.modelled and reference is None:
         return []
+    result, reference = with_limits(result), reference and with_limits(reference)
     table = _expected(result, reference)
     if len(table) < _LEAST_ROWS:
         return []
@@ -137,6 +140,8 @@ def diagnose(result: ResultFile, reference: ResultFile | None = None) -> list[Di
     for fault in _faults()["faults"]:
         shown = _evidence(fault, "evidence", result, clock)
         if "supposes" in fault and not _evidence(fault, "supposes", result, clock):
+            continue
+        if same_program and fault.get("build"):
             continue
         least = fault["least"] if reference is None else min(fault["least"], _LEAST_MEASURED)
         clear = _WITH_EVIDENCE if shown else fault.get("clear", _CLEAR)
@@ -171,7 +176,7 @@ def why_changed(before: ResultFile, after: ResultFile) -> list[Diagnosis]:
     where one is modelled and the other measured."""
     a, b = before.context, after.context
     alike = (a.device_kind, a.device, a.mode) == (b.device_kind, b.device, b.mode)
-    return diagnose(after, before) if alike else []
+    return diagnose(after, before, a.same_program(b)) if alike else []
 
 
 def _times(factor: float) -> str:
@@ -183,8 +188,9 @@ def _expected(result: ResultFile, reference: ResultFile | None) -> pd.DataFrame:
     ok = result.ok.copy()
     if reference is None:
         ok["expected"] = ok["model_seconds"]
-        if ok["expected"].isna().all() and result.context.device in baselines():
-            return _expected(result, baseline(result.context.device))
+        shipped = modelled_run(result.context.device, result.context.mode)
+        if ok["expected"].isna().all() and shipped:
+            return _expected(result, shipped)
         ok["known"] = 0.0
     else:
         theirs = reference.ok.drop_duplicates("name").set_index("name")

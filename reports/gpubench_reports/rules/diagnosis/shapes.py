@@ -17,6 +17,7 @@ Named = Iterator[tuple[dict[str, str], Shape]]
 _OF_LIBRARIES = ("transfer", "all_reduce", "tile_alignment", "launch_overhead", "host_sync")
 _COMPUTE = ("fp32", "fp64", "fp16x2", "bf16x2", "int32", "sfu", "issue", "shared", "l1")
 _PIECES = 20  # of a run, at whose ends one may begin or end to be slow
+_CONCEPTS_OF_PIECE = 3  # of fewer, they and not the time may be what its rows have in common
 
 
 def of_parts(shares: Shares, parts: Sequence[str]) -> Shape:
@@ -71,12 +72,17 @@ def _spills(rows: pd.DataFrame, result: ResultFile) -> Named:
 
 def _early(rows: pd.DataFrame, result: ResultFile) -> Named:
     for piece in range(1, _PIECES // 2):
-        yield {}, _of_rows(np.arange(len(rows)) < len(rows) * piece / _PIECES)
+        yield from _piece(rows, np.arange(len(rows)) < len(rows) * piece / _PIECES)
 
 
 def _late(rows: pd.DataFrame, result: ResultFile) -> Named:
     for piece in range(_PIECES // 2, _PIECES):
-        yield {}, _of_rows(np.arange(len(rows)) >= len(rows) * piece / _PIECES)
+        yield from _piece(rows, np.arange(len(rows)) >= len(rows) * piece / _PIECES)
+
+
+def _piece(rows: pd.DataFrame, chosen: np.ndarray) -> Named:
+    if rows["concept"][chosen].nunique() >= _CONCEPTS_OF_PIECE:
+        yield {}, _of_rows(chosen)
 
 
 def _all_rows(rows: pd.DataFrame, result: ResultFile) -> Named:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpubench_reports.results.baselines import baseline_of
+from gpubench_reports.results.baselines import with_limits
 from gpubench_reports.results.clock import power_capped, reference_clock
 from gpubench_reports.results.context import PROVENANCES_OF_RUN
 from gpubench_reports.results.intervals import width_of
@@ -22,7 +22,7 @@ _NOT_FROM_DRAM = ("shared", "l1", "link", "network")
 def with_derived(result: ResultFile) -> list[Row]:
     """The rows that have a time, with the figures that only rules ask for, NaN where they are not
     known."""
-    rows = _labelled(result)
+    rows = with_limits(result).timed
     stated = reference_clock(result)
     dram = _dram(result)
     halves = _half_bandwidths(rows)
@@ -37,16 +37,6 @@ def with_derived(result: ResultFile) -> list[Row]:
         | {"half_over_size": ratio(halves.get(_path(row), math.nan), _size(row))}
         for row in rows
     ]
-
-
-def _labelled(result: ResultFile) -> list[Row]:
-    """The rows that have a time. Where the file has no prediction, a row without a label gets the
-    one that it has in the modelled run of this device."""
-    rows, modelled = result.timed, baseline_of(result)
-    if modelled is None or modelled.context.mode != result.context.mode or result.is_predicted:
-        return rows
-    labels = {row["name"]: row["label"] for row in modelled.timed}
-    return [row | {"label": row["label"] or labels.get(row["name"], "")} for row in rows]
 
 
 def _dram(result: ResultFile) -> float:
