@@ -1,7 +1,7 @@
 """nccl-tests: the table that all_reduce_perf and its sisters print."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,15 @@ _RANK = re.compile(r"\s*#\s+Rank\s+(\d+)\s.*?\bon\s+(\S+)\s+device\s+\d+\s+\[[^]
 _SETTING = re.compile(r"\b(agg iters|graph): (\d+)")
 # Where we say it otherwise.
 _OUR_NAMES = {"alltoall": "all_to_all"}
+# What n GPUs move of a table's size, as algbw counts it, and how many times algbw busbw is; 1 where
+# nothing stands here.
+_ALGORITHM: dict[str, Callable[[int], float]] = {"hypercube": lambda n: (n - 1) / n}
+_BUS: dict[str, Callable[[int], float]] = {
+    "all_reduce": lambda n: 2 * (n - 1) / n,
+    **dict.fromkeys(
+        ("reduce_scatter", "all_gather", "alltoall", "gather", "scatter"), lambda n: (n - 1) / n
+    ),
+}
 AXES = {"ranks": "GPUs", "size": "bytes"}
 
 
@@ -124,29 +133,56 @@ def _operation(cells: list[str]) -> dict[str, str]:
 def _rows(run: _Run, cells: list[str]) -> Iterator[dict[str, Any]]:
     """The rows of one line of a table."""
     # In place is the last four cells, out of place the four before them.
+    size = whole_of(cells[0])
     for place, (time, algorithm, bus, wrong) in (("out", cells[-8:-4]), ("in", cells[-4:])):
         arguments = {
             "dtype": TYPES.get(cells[2], cells[2]),
             "place": place,
             "ranks": len(run.ranks),
             **_operation(cells[3:-8]),
-            "size": whole_of(cells[0]),
+            "size": size,
         }
         seconds = number_of(time) * 1e-6
         if not seconds > 0:
             continue
+        algorithm_rate, bus_rate = _rates(run, size or 0, time, algorithm, bus)
         row = row_of(
             "all_reduce",
             _OUR_NAMES.get(run.kernel, run.kernel),
             arguments,
             seconds,
             judged_by="useful_bytes_per_second",
-            useful_bytes_per_second=number_of(algorithm) * 1e9,
-            algorithm_bytes_per_second=number_of(algorithm) * 1e9,
-            bus_bytes_per_second=number_of(bus) * 1e9,
+            useful_bytes_per_second=algorithm_rate,
+            algorithm_bytes_per_second=algorithm_rate,
+            bus_bytes_per_second=bus_rate,
         )
         why = _why_failed(run, wrong)
         yield lost(row, "failed", why) if why else row
+
+
+def _rates(run: _Run, size: int, time: str, algorithm: str, bus: str) -> tuple[float, float]:
+    """algbw and busbw, in bytes per second: from the time, which has more digits, where that rounds
+    to what is printed; else as printed."""
+    ranks = len(run.ranks)
+    moved = size * _ALGORITHM.get(run.kernel, _all)(ranks)
+    rates = (moved, moved * _BUS.get(run.kernel, _all)(ranks))
+    micro = number_of(time)
+    found = []
+    for printed, of_rate in zip((algorithm, bus), rates, strict=True):
+        exact = of_rate / micro * 1e-3  # in GB/s
+        known = number_of(printed)
+        rounding = _last_digit(printed) + exact * _last_digit(time) / micro
+        found.append((exact if abs(exact - known) <= rounding else known) * 1e9)
+    return found[0], found[1]
+
+
+def _all(ranks: int) -> float:
+    return 1.0
+
+
+def _last_digit(number: str) -> float:
+    """What the last digit of a decimal number counts."""
+    return float(10.0 ** -len(number.partition(".")[2]))
 
 
 def _why_failed(run: _Run, wrong: str) -> str:
