@@ -1,6 +1,7 @@
 """The model against measurement: pairing, errors, what counts as fitted, table and chart."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -8,7 +9,9 @@ import pytest
 from gpubench_reports.charts import validate_chart
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.comparisons.fitted import Fitted
 from gpubench_reports.comparisons.validate import summary, validate, worst
+from gpubench_reports.results.baselines import baseline
 from gpubench_reports.results.reader import read
 
 from .factory import bandwidth_row, make_document, make_roofs, make_row, roof
@@ -48,6 +51,62 @@ def test_a_row_bound_by_a_calibrated_figure_is_fitted(load):
     roofs = [*make_roofs(), roof("l2", "bandwidth", 9e12, "calibrated")]
     rows = [row("a/b", 2e-3, 3e-3, label="l2"), row("a/c", 2e-3, 3e-3, label="dram")]
     assert list(validate([load(rows, roofs=roofs)]).rows["fitted"]) == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "fitted"),
+    [
+        ("stream/copy/n:1", "dram", True),  # dram_mixed_efficiency
+        ("memory_hierarchy/read/size:8388608", "l2", True),
+        ("memory_hierarchy/chase/size:16384", "latency", True),
+        ("transfer/d2h/memory:pinned/size:16777216", "link", True),
+        ("transfer/h2d/memory:pinned/size:16777216", "link", False),
+        ("transfer/d2h/memory:pageable/size:16777216", "link", False),
+        ("tile_alignment/odd_k/dtype:bf16/k:4033", "tensor", True),  # gemm_unaligned_efficiency
+        ("compute_peak/wgmma/dtype:bf16", "tensor", False),
+        ("compute_peak/fma/dtype:fp32", "fp32", False),
+        ("launch_overhead/empty_row/by:graph/launches:1", "launch", False),
+    ],
+)
+def test_a_shipped_device_says_which_figures_were_calibrated(name, label, fitted):
+    """17 of the H100's, by a run on one."""
+    assert Fitted(baseline("h100-sxm").context).limits({"name": name, "label": label}) is fitted
+
+
+def test_what_was_predicted_before_the_calibration_is_held_out(load):
+    roofs = [roof("l2", "bandwidth", 9e12, "data_sheet")]
+    rows = [row("a/b", 2e-3, 3e-3, label="l2"), row("a/c", 2e-3, 3e-3, label="dram")]
+    found = validate([load(rows, device="h100-sxm", roofs=roofs)])
+    assert list(found.rows["fitted"]) == [False, False]
+
+
+def test_ones_own_calibrated_device_file_may_have_any_figure_fitted(write):
+    def file(name, **context):
+        rows = [row("a/b", 2e-3, label="latency")]
+        return read(write(make_document(rows, **context), name))
+
+    roofs = [roof("l2", "bandwidth", 9e12, "calibrated")]
+    own = {"device_kind": "model", "own_device_file": True}
+    measured = file("measured.json")
+    assert list(validate([measured, file("own.json", roofs=roofs, **own)]).rows["fitted"]) == [True]
+    assert list(validate([measured, file("new.json", **own)]).rows["fitted"]) == [False]
+
+
+def test_throttled_rows_are_named(write, tmp_path, capsys):
+    rows = [row("a/b", 2e-3, 3e-3, throttled=1.0), row("a/c", 2e-3, 3e-3, throttled=0.0)]
+    paths = [str(write(make_document(rows, date=f"2026-11-2{n}"), f"{n}.json")) for n in (1, 2)]
+    assert main(["validate", paths[0], f"--out={tmp_path / 'charts'}"]) == 0
+    said = "row(s)? used, 1 was throttled or did not converge: a/b"
+    assert re.search(said, capsys.readouterr().out)
+    assert main(["agree", *paths]) == 0
+    assert re.search(rf"{said} \(throttled in 1.json; throttled in 2.json\)", one_line(capsys))
+    assert main(["agree", *paths, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [entry["name"] for entry in found["doubts"]] == ["a/b"]
+
+
+def one_line(capsys):
+    return " ".join(capsys.readouterr().out.split())
 
 
 def test_summary_keeps_the_sign_and_judges_by_the_target(load):

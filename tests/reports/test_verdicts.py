@@ -316,12 +316,24 @@ def test_ranges_are_of_the_same_device_and_mode_and_measured(write, tmp_path):
     assert [entry.source for entry in ranges_for(modelled, [places])] == ["a paper"]
 
 
-def test_a_row_that_did_not_converge_is_no_ones_range(write, tmp_path):
+@pytest.mark.parametrize("flag", [{"converged": 0.0}, {"throttled": 1.0}])
+def test_a_row_that_was_held_back_is_no_ones_range(write, tmp_path, flag):
     sure = bandwidth_row("a/b", 4.0e12) | {"converged": 1.0}
-    unsure = bandwidth_row("a/c", 4.0e12) | {"converged": 0.0}
+    unsure = bandwidth_row("a/c", 4.0e12) | flag
     (tmp_path / "recorded.json").write_text(json.dumps(make_document([sure, unsure])))
     run = read(write(make_document([bandwidth_row("a/b", 1e12), bandwidth_row("a/c", 1e12)])))
     assert [entry.row for entry in ranges_for(run, [tmp_path / "recorded.json"])] == ["a/b"]
+
+
+def test_a_copy_of_a_run_is_no_range_for_it(write, tmp_path):
+    run = read(write(make_document([bandwidth_row("a/b", 1e12)])))
+    places = tmp_path / "recorded"
+    places.mkdir()
+    (places / "copy.json").write_bytes(run.path.read_bytes())
+    assert ranges_for(run, [places]) == []
+    again = make_document([bandwidth_row("a/b", 1.001e12)])
+    (places / "again.json").write_text(json.dumps(again))
+    assert [entry.source for entry in ranges_for(run, [places])] == ["1 run"]
 
 
 @pytest.mark.parametrize("odd", ["a lot", 10**400, [1], None, True])

@@ -23,7 +23,7 @@ rows that changed, largest change first, and counts the others.
 
 --fail-on=5% makes the exit code 1 if a row of B is more than 5 % slower. If the row has an
 interval, all of it must be more than 5 % slower. A row that A measured and B lacks, and any row
-that failed in B, also make the exit code 1. A and B must then be two different files.
+that failed in B, also make the exit code 1. A and B must then be two different runs.
 
 With more than two files, with --by or with --of-roof, compare prints the geometric means of the
 ratios by concept, kernel or type. There is one column per file, named by what distinguishes the
@@ -127,11 +127,15 @@ def _compare_two(
 ) -> int:
     from gpubench_reports.comparisons.compare import as_json, compare, failures
     from gpubench_reports.pages.terminal.comparison import print_comparison, print_failures
+    from gpubench_reports.results.copies import is_copy
 
     if options.fail_on is not None and a.path.samefile(b.path):
         raise ReportError(b.path, "is both A and B: with --fail-on, it would always pass")
     comparison = compare(a, b)
     failed = [] if options.fail_on is None else failures(comparison, options.fail_on)
+    # A model repeats itself to the last digit.
+    if options.fail_on is not None and not failed and not a.context.modelled and is_copy(a, b):
+        raise ReportError(b.path, "is a copy of A: with --fail-on, it would always pass")
     if options.json:
         print(as_json(comparison))
     else:

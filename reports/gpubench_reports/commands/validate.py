@@ -14,9 +14,9 @@ row that has a prediction (--predict), or whose name is in a modelled file of th
 mode: one that is given, else the one that ships with gpubench.
 
 Prints the signed error by concept, its mean size (MAPE), the worst rows, and how many rows meet the
-target. The target is 25 % from the data sheet alone, and 10 % if the roof that limits the row was
-calibrated on this GPU. Rows of the second kind are fitted; all others are held out. Draws predicted
-against measured time, and the errors.
+target. The target is 25 % from the data sheet alone, and 10 % if a calibrated figure of the device
+limits the row. Rows of the second kind are fitted; all others are held out. Names the rows that
+were throttled or did not converge. Draws predicted against measured time, and the errors.
 """
 
 

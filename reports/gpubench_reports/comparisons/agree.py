@@ -10,6 +10,7 @@ import pandas as pd
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.json_text import json_text
 from gpubench_reports.comparisons.compare import compare
+from gpubench_reports.results.doubts import Doubts, doubtful
 from gpubench_reports.results.reader import ResultFile
 
 # A half-width of a row's 95 % interval, over its median, that is narrow.
@@ -27,12 +28,14 @@ class Agreement:
     told_apart  of the pairs of files, how many a comparison calls faster or slower
     pairs       of files with intervals
 
+    `doubts`: what keeps rows, in some file, from being figures of the device at its stated clock.
     `lost`: rows that some file lacks, with the reason in that file. If nothing but chance is
     between the runs, a comparison tells 5 % of the pairs apart.
     """
 
     results: tuple[ResultFile, ...]
     rows: pd.DataFrame
+    doubts: Doubts
     lost: list[tuple[str, str]]
 
     @property
@@ -86,6 +89,21 @@ def agree(results: Sequence[ResultFile]) -> Agreement:
             "pairs": pairs.to_numpy(),
         }
     )
+    return Agreement(tuple(results), rows, _doubts(results, common), _lost(results, common))
+
+
+def _doubts(results: Sequence[ResultFile], common: Sequence[str]) -> Doubts:
+    """Those of each row, in all files together."""
+    found: Doubts = {}
+    for result in results:
+        used = [row for row in result.timed if row["name"] in common]
+        for name, doubts in doubtful(result, used).items():
+            said = found.setdefault(name, [])
+            said += [f"{one} in {result.path.name}" for one in doubts]
+    return found
+
+
+def _lost(results: Sequence[ResultFile], common: Sequence[str]) -> list[tuple[str, str]]:
     lost: dict[str, str] = {}
     for result in results:
         for row in result.records:
@@ -97,7 +115,7 @@ def agree(results: Sequence[ResultFile]) -> Agreement:
     for name in everything:
         if name not in common:
             lost.setdefault(name, "measured in some files only")
-    return Agreement(tuple(results), rows, list(lost.items()))
+    return list(lost.items())
 
 
 def require_repetitions(results: Sequence[ResultFile]) -> None:
@@ -122,6 +140,7 @@ def as_json(found: Agreement) -> str:
             "note": found.note,
             "concepts": by_concept(found.rows),
             "rows": found.rows,
+            "doubts": [{"name": name, "why": why} for name, why in found.doubts.items()],
             "lost": [{"name": name, "why": why} for name, why in found.lost],
         }
     )

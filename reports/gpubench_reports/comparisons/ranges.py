@@ -1,7 +1,6 @@
 """What others recorded for a row on the same device: result files, and published points."""
 
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,8 @@ from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import file_bytes
 from gpubench_reports.common.units import plural
 from gpubench_reports.comparisons.points import points_of
+from gpubench_reports.results.copies import is_copy
+from gpubench_reports.results.doubts import flags_of
 from gpubench_reports.results.reader import ResultFile, read
 
 
@@ -29,17 +30,15 @@ def ranges_for(result: ResultFile, places: Iterable[Path]) -> list[Range]:
     """The ranges in `places` (files, or folders searched through) for the device of `result`.
 
     With several measured files a range runs from their least to their greatest figure. The file
-    itself, modelled files, other devices and other modes do not count, nor do rows that did not
-    converge; and nothing measured does for a modelled result, which is no GPU's. Published points
-    are of cold rows. Raises ReportError for a file that was named and cannot be read; what merely
-    lies in a folder is passed over.
+    itself and copies of it, modelled files, other devices and other modes do not count, nor do rows
+    that did not converge or were throttled; and nothing measured does for a modelled result, which
+    is no GPU's. Published points are of cold rows. Raises ReportError for a file that was named and
+    cannot be read; what merely lies in a folder is passed over.
     """
     context = result.context
     published: dict[tuple[str, str], list[tuple[float, str]]] = {}
     measured: dict[tuple[str, str], list[float]] = {}
     for path, named in _files(places):
-        if os.path.realpath(path) == os.path.realpath(result.path):
-            continue
         try:
             if _is_points(path):
                 for point in points_of(path):
@@ -54,10 +53,10 @@ def ranges_for(result: ResultFile, places: Iterable[Path]) -> list[Range]:
                 raise
             continue
         same = other.context.device == context.device and other.context.mode == context.mode
-        if context.modelled or other.context.modelled or not same:
+        if context.modelled or other.context.modelled or not same or is_copy(other, result):
             continue
         for row in other.timed:
-            if row["converged"] != 0:
+            if not flags_of(row):
                 measured.setdefault((row["name"], row["headline"]), []).append(row["value"])
     found = [
         Range(*key, min(values), max(values), plural(len(values), "run"))

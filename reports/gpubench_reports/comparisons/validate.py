@@ -1,22 +1,24 @@
 """The model against measurement: signed errors of predicted times. Numbers only."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.json_text import json_text
+from gpubench_reports.comparisons.fitted import Fitted
 from gpubench_reports.results.baselines import baseline, baselines
-from gpubench_reports.results.clock import clock_lowered, reference_clock
-from gpubench_reports.results.intervals import is_unsure
+from gpubench_reports.results.doubts import doubtful
 from gpubench_reports.results.reader import ResultFile
 
 # What we want of a time: on a GPU whose figures were fitted, and from the data sheet alone.
 TARGET_FITTED, TARGET_PREDICTED = 0.10, 0.25
 
-_COLUMNS = ("file", "device", "name", "concept", "kernel", "label", "measured", "predicted")
+# By device, mode and name: modelled rows, and what of them was fitted.
+_Modelled = dict[tuple[str, str, str], tuple[dict[str, Any], Fitted]]
 
 
 @dataclass(frozen=True)
@@ -28,12 +30,10 @@ class Validation:
     measured   median time [s]
     predicted  the model's time [s]
     error      predicted / measured - 1: above 0, the model is too slow
-    fitted     whether the roof that bounds the row was calibrated on this GPU: the row tests
-               the model's form, not its foresight; all others are held out
-
-    unsure     whether the row did not converge and its interval is wide, so that its error is
-               partly noise
-    lowered    whether the clock had fallen, which the prediction does not know
+    fitted     whether a calibrated figure limits the row: the row tests the model's form, not its
+               foresight; all others are held out
+    doubts     what keeps the row from being a figure of the device at its stated clock, which the
+               prediction supposes: it was throttled, did not converge, ...
 
     `unmatched` counts measured rows without a prediction.
     """
@@ -53,38 +53,48 @@ def validate(results: Sequence[ResultFile]) -> Validation:
     measured = [result for result in results if not result.context.modelled]
     if not measured:
         raise ReportError(results[0].path, "is modelled: a validation needs a measured file")
-    modelled: dict[tuple[str, str, str], float] = {}
+    modelled: _Modelled = {}
     for result in [*_shipped(results), *results]:
         if result.context.modelled:
+            fitted = Fitted(result.context)
             key = (result.context.device, result.context.mode)
             for row in result.timed:
-                modelled[(*key, row["name"])] = row["seconds"]
-    found, unmatched = [], 0
-    for result in measured:
-        context = result.context
-        calibrated = {roof.name for roof in context.roofs if roof.provenance == "calibrated"}
-        rows = result.ok.copy()
-        rows["file"] = str(result.path)
-        rows["device"] = context.device
-        rows["measured"] = rows["seconds"]
-        from_file = [modelled.get((context.device, context.mode, n), np.nan) for n in rows["name"]]
-        rows["predicted"] = rows["model_seconds"].fillna(pd.Series(from_file, index=rows.index))
-        clock = reference_clock(result)
-        rows["unsure"] = [is_unsure(row) for row in result.timed]
-        rows["lowered"] = [clock_lowered(row, clock) for row in result.timed]
-        rows["fitted"] = rows["label"].isin(calibrated)
-        known = rows["predicted"] > 0
-        unmatched += int((~known).sum())
-        found.append(rows.loc[known, [*_COLUMNS, "fitted", "unsure", "lowered"]])
-    rows = pd.concat(found, ignore_index=True)
-    if rows.empty:
+                modelled[(*key, row["name"])] = (row, fitted)
+    found = [line for result in measured for line in _lines(result, modelled)]
+    lines = [line for line in found if line["predicted"] > 0]
+    if not lines:
         raise ReportError(
             measured[0].path,
             "has no row with a prediction: measure with --predict, or add a modelled file of the "
             "same device and mode",
         )
+    rows = pd.DataFrame(lines)
     rows["error"] = rows["predicted"] / rows["measured"] - 1
-    return Validation(tuple(results), rows, unmatched)
+    return Validation(tuple(results), rows, len(found) - len(lines))
+
+
+def _lines(result: ResultFile, modelled: _Modelled) -> Iterator[dict[str, Any]]:
+    """The columns of the measured rows, but for the error. Whether a row is fitted says the
+    file that predicts its time."""
+    context = result.context
+    own = Fitted(context)
+    doubts = doubtful(result, result.timed)
+    for row in result.timed:
+        name = row["name"]
+        predicted, bound, fitted = row["model_seconds"], row, own
+        if not predicted > 0 and (found := modelled.get((context.device, context.mode, name))):
+            bound, fitted = found
+            predicted = bound["seconds"]
+        yield {
+            "file": str(result.path),
+            "device": context.device,
+            **{key: row[key] for key in ("name", "concept", "kernel")},
+            "label": row["label"] or bound["label"],
+            "measured": row["seconds"],
+            "predicted": predicted,
+            "fitted": fitted.limits(bound),
+            "doubts": doubts.get(name, []),
+        }
 
 
 def _shipped(results: Sequence[ResultFile]) -> list[ResultFile]:

@@ -19,6 +19,7 @@ from gpubench_reports.common.processes import process_pool, usable_cpus
 from gpubench_reports.fleet.table import MATRICES, PROGRAM, Fleet, machine_name, node_and_gpu
 from gpubench_reports.nightly.store.process_file import ProcessFile, is_failure, read_process
 from gpubench_reports.results.broken_off import broken_off, journal_of
+from gpubench_reports.results.copies import is_same_run
 
 VERDICT = "fleet_schema"  # the key by which a verdict of this command is known
 _MOST = 400  # characters of a log's last line
@@ -104,8 +105,7 @@ def _by_gpu(runs: list[tuple[str, ProcessFile]]) -> dict[str, list[ProcessFile]]
 
 
 def _is_copy(one: ProcessFile, other: ProcessFile) -> bool:
-    same = (one.context.date, one.environment) == (other.context.date, other.environment)
-    return same and _seconds(one) == _seconds(other)
+    return is_same_run(one.context, _seconds(one), other.context, _seconds(other))
 
 
 def _seconds(process: ProcessFile) -> dict[str, float]:

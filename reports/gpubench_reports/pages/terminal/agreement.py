@@ -1,5 +1,7 @@
 """Predictions beside measurements, and repetitions beside each other, in the terminal."""
 
+from pathlib import Path
+
 import pandas as pd
 from rich.text import Text
 
@@ -19,11 +21,13 @@ from gpubench_reports.pages.terminal.console import (
     bold,
     new_console,
     percent_texts,
+    print_doubts,
     print_reservations,
     run_text,
     si_texts,
     table_of,
 )
+from gpubench_reports.results.doubts import Doubts
 
 # Rows of an agreement.
 _FARTHEST = 20
@@ -67,12 +71,7 @@ def print_validation(validation: Validation) -> None:
             f"{validation.unmatched} measured without a prediction"
         )
     )
-    for column, said in (
-        ("unsure", "did not converge, with a wide interval or none: noise is part of the error"),
-        ("lowered", "ran after the clock had fallen, which a prediction does not know"),
-    ):
-        if count := int(rows[column].sum()):
-            console.print(Text(f"{count} of them {said}"))
+    print_doubts(console, _doubts(rows), len(rows))
 
 
 def print_agreement(found: Agreement) -> None:
@@ -107,10 +106,21 @@ def print_agreement(found: Agreement) -> None:
             ]
         )
     )
+    print_doubts(console, found.doubts, len(found.rows))
     if found.lost:
         console.print(bold(f"{len(found.lost)} not in all files"))
         for name, why in found.lost:
             console.print(Text(f"  {name}: {why}"))
+
+
+def _doubts(rows: pd.DataFrame) -> Doubts:
+    """Those of validated rows, which are of one file or several."""
+    several = rows["file"].nunique() > 1
+    return {
+        f"{name} in {Path(file).name}" if several else name: doubts
+        for file, name, doubts in zip(rows["file"], rows["name"], rows["doubts"], strict=True)
+        if doubts
+    }
 
 
 def _error_table(rows: pd.DataFrame) -> Sheet:
