@@ -210,6 +210,24 @@ def test_of_roof_compares_how_well_devices_are_used(write):
         speedups.table([files[0], bare], of_roof=True)
 
 
+def test_of_roof_counts_the_rows_that_it_leaves_out(write):
+    rows = [
+        bandwidth_row("a/b/dtype:fp32", 4e12, roof_fraction=0.8),
+        bandwidth_row("a/b/dtype:fp64", 4e12, roof_fraction=0.4),
+        make_row("a/c/dtype:fp32"),
+        make_row("a/d/dtype:fp32"),
+    ]
+    files = [
+        read(write(make_document(rows, driver_version=v), f"{v}.json")) for v in ("570", "580")
+    ]
+    (said,) = speedups.table(files, of_roof=True).warnings
+    assert said == (
+        "driver 580: without 2 rows whose fraction of a roof it or driver 570 does not know"
+    )
+    of_types = speedups.table(files, "dtype", of_roof=True).warnings
+    assert of_types[0] == "driver 570: without 2 rows whose fraction of a roof it does not know"
+
+
 def test_types_are_compared_within_a_file(write):
     rows = [
         bandwidth_row(f"a/b/n:{n}/dtype:{dtype}", rate)

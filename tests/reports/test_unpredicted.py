@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from gpubench_reports.commands.command_line import main
 from gpubench_reports.fleet.causes import Times, cause_of
 from gpubench_reports.results.baselines import baseline, with_limits
 from gpubench_reports.results.reader import ResultFile, read
+from gpubench_reports.results.roof_fractions import roof_fractions
 from gpubench_reports.rules.diagnosis.diagnose import why_changed
 
 RESULTS = Path(__file__).resolve().parents[2] / "results/h100-sxm"
@@ -143,3 +145,16 @@ def test_limits_are_a_files_own_and_else_those_of_the_modelled_run(tmp_path):
         "launch",
         "tensor",
     }
+
+
+def test_a_roof_is_that_of_the_modelled_run_as_high_as_it_was_measured():
+    measured = read(DEFAULT)
+    found = roof_fractions(measured)
+    rows = {row["name"]: row for row in measured.timed}
+    roofs = {r.name: r.value for r in measured.context.roofs if r.provenance == "measured"}
+    copied, mma = "stream/copy/dtype:fp32/bytes:16/unroll:4", "compute_peak/mma/dtype:bf16"
+    assert found[copied] == rows[copied]["moved_bytes_per_second"] / roofs["dram"]
+    assert found[mma] == rows[mma]["flops_per_second"] / roofs["tensor_bf16"]
+    item = "training_step/step/with:item/hidden:256"  # says itself that launches limit it
+    assert math.isnan(found[item])
+    assert sum(fraction > 0 for fraction in found.values()) > 90

@@ -14,6 +14,7 @@ from gpubench_reports.comparisons.compare import Comparison, compare
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.quantities import gain
 from gpubench_reports.results.reader import ResultFile
+from gpubench_reports.results.roof_fractions import roof_fractions
 
 
 def means(rows: pd.DataFrame, by: str) -> pd.DataFrame:
@@ -72,9 +73,11 @@ def table(results: Sequence[ResultFile], by: str = "concept", of_roof: bool = Fa
     for name, other in zip(names[1:], others, strict=True):
         comparison = compare(reference, other)
         rows = of_roofs(comparison) if of_roof else comparison.rows
+        unknown = len(comparison.rows) - len(rows)
         rows = rows.assign(row=rows["name"], kernel=rows["concept"] + "/" + rows["kernel"])
         lines[name] = means(rows, by)
         warnings += comparison.warnings
+        warnings += _without_roof(name, unknown, f"it or {names[0]} does")
         alone = {row for row, _ in (*comparison.only_a, *comparison.only_b, *comparison.failed)}
         if alone:
             rows_alone = plural(len(alone), "row")
@@ -82,15 +85,20 @@ def table(results: Sequence[ResultFile], by: str = "concept", of_roof: bool = Fa
     return Speedups(names[0], by, lines, list(dict.fromkeys(warnings)), of_roof)
 
 
+def _without_roof(name: str, rows: int, who: str) -> list[str]:
+    said = f"{name}: without {plural(rows, 'row')} whose fraction of a roof {who} not know"
+    return [said] if rows else []
+
+
 def of_roofs(comparison: Comparison) -> pd.DataFrame:
-    """The rows of `comparison` whose roof fractions both files state, with the ratio of those.
+    """The rows of `comparison` whose roof fractions both files know, with the ratio of those.
 
     Raises ReportError when there are none.
     """
     rows = comparison.rows
     a, b = (
-        result.ok.set_index("name")["roof_fraction"].reindex(rows["name"]).to_numpy(float)
-        for result in (comparison.a, comparison.b)
+        np.array([fractions[name] for name in rows["name"]])
+        for fractions in map(roof_fractions, (comparison.a, comparison.b))
     )
     known = (a > 0) & (b > 0)
     if not known.any():
@@ -105,14 +113,17 @@ def of_roofs(comparison: Comparison) -> pd.DataFrame:
 
 def _by_dtype(results: Sequence[ResultFile], names: list[str], of_roof: bool) -> Speedups:
     lines: dict[str, pd.DataFrame] = {}
+    unknown: dict[str, int] = {}
     first = ""
     for name, result in zip(names, results, strict=True):
         rows = result.ok
         typed = np.array([isinstance(a.get("dtype"), str) for a in rows["arguments"]], dtype=bool)
         rows = rows[typed]  # of no rows a list would choose columns
         if of_roof:
-            rows = rows[rows["roof_fraction"] > 0]
-            rows = rows.assign(value=rows["roof_fraction"], better="higher")
+            fractions = roof_fractions(result)
+            rows = rows.assign(value=[fractions[name] for name in rows["name"]], better="higher")
+            unknown[name] = int((~(rows["value"] > 0)).sum())
+            rows = rows[rows["value"] > 0]
         types = list(dict.fromkeys(a["dtype"] for a in rows["arguments"]))
         if len(types) < 2:
             continue
@@ -147,6 +158,7 @@ def _by_dtype(results: Sequence[ResultFile], names: list[str], of_roof: bool) ->
     for name, context in zip(names, (result.context for result in results), strict=True):
         modelled = ["modelled: nothing was measured"] if context.modelled else []
         warnings += [f"{name}: {sentence}" for sentence in (*modelled, *context.reservations)]
+        warnings += _without_roof(name, unknown.get(name, 0), "it does")
     return Speedups(first, "dtype", lines, warnings, of_roof)
 
 
