@@ -14,7 +14,7 @@ from gpubench_reports.charts.concept import chart as concept_chart
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.comparisons import speedups
-from gpubench_reports.comparisons.compare import compare
+from gpubench_reports.comparisons.compare import compare, counted
 from gpubench_reports.pages import csv_report, markdown_report, paragraphs
 from gpubench_reports.pages.columns import NONE, columns_of
 from gpubench_reports.pages.terminal.console import table_of
@@ -208,6 +208,24 @@ def test_of_roof_compares_how_well_devices_are_used(write):
     bare = read(write(make_document([make_row("a/b/n:1")]), "bare.json"))
     with pytest.raises(ReportError, match="fraction of its roof"):
         speedups.table([files[0], bare], of_roof=True)
+
+
+def test_changed_rows_without_an_interval_are_told(write):
+    rows = [[make_row("a/b/n:1", s), bandwidth_row("a/c/n:1", 1e12 / s)] for s in (1, 1.1)]
+    a, b = (read(write(make_document(some), f"{n}.json")) for n, some in enumerate(rows))
+    words, _ = counted(compare(a, b))
+    assert words == "2 slower, 0 faster (1 without an interval), worst -9.1 %"
+
+
+def test_a_comparison_of_many_files_says_which_device_was_not_healthy(write, capsys):
+    def file(version, throttled):
+        rows = [bandwidth_row(f"a/b/n:{n}", 4e12, throttled=throttled) for n in range(12)]
+        return str(write(make_document(rows, driver_version=version), f"{version}.json"))
+
+    assert main(["compare", file("570", 0.0), file("580", 1.0), file("590", 0.0)]) == 0
+    said = capsys.readouterr().out
+    assert "driver 570  healthy (" in said
+    assert "driver 580  NOT HEALTHY (" in said
 
 
 def test_of_roof_counts_the_rows_that_it_leaves_out(write):

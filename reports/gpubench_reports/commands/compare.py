@@ -112,7 +112,7 @@ def run(options: argparse.Namespace) -> int | None:
     if options.json:
         print(json_text(table))
     else:
-        print_speedups(table)
+        print_speedups(table, results)
     if directory:
         from gpubench_reports.charts import speedup_chart
 

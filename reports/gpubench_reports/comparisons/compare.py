@@ -114,12 +114,15 @@ def changed(rows: pd.DataFrame) -> pd.DataFrame:
 
 def counted(comparison: Comparison) -> tuple[str, str]:
     """How many rows changed and by how much at most, and the row that did: ("4 slower, 0 faster,
-    worst -9 %", "stream/copy/n:1"). No row where nothing changed."""
+    worst -9 %", "stream/copy/n:1"). No row where nothing changed. Rows without an interval are
+    counted with the others, and told."""
     moved = changed(comparison.rows)
     slower, faster = moved[moved["ratio"] < 1], moved[moved["ratio"] > 1]
     words = f"{len(slower)} slower, {len(faster)} faster"
     if moved.empty:
         return f"{words} of {len(comparison.rows)} rows", ""
+    if unknown := int((moved["verdict"] == "unknown").sum()):
+        words += f" ({unknown} without an interval)"
     most, word = (slower, "worst") if len(slower) else (faster, "best")
     row = most.iloc[0]
     return f"{words}, {word} {signed(row['ratio'])}", str(row["name"])

@@ -18,7 +18,7 @@ from gpubench_reports.comparisons.compare import (
     other_versions,
     signed,
 )
-from gpubench_reports.comparisons.speedups import Speedups
+from gpubench_reports.comparisons.speedups import Speedups, labels
 from gpubench_reports.pages.answers import Moved, concepts_moved
 from gpubench_reports.pages.columns import NONE
 from gpubench_reports.pages.terminal.console import (
@@ -29,6 +29,7 @@ from gpubench_reports.pages.terminal.console import (
     table_of,
 )
 from gpubench_reports.pages.terminal.result import fault_lines, health_line, observed_health
+from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.diagnosis.diagnose import why_changed
 
 # Rows of a comparison that are printed unless all are asked for.
@@ -109,9 +110,16 @@ def print_failures(lines: list[str], limit: float) -> None:
         console.print(Text(f"  and {len(lines) - _MOST_CHANGED} more"))
 
 
-def print_speedups(table: Speedups) -> None:
-    """Prints the means of every group, one column per file, with their intervals."""
+def print_speedups(table: Speedups, results: Sequence[ResultFile]) -> None:
+    """Prints whether each device was healthy, and the means of every group, one column per file,
+    with their intervals."""
     console = new_console()
+    names = labels([result.context for result in results])
+    for name, result in zip(names, results, strict=True):
+        if state := observed_health(result):
+            console.print(Text(f"{name}  {health_line(state)}"))
+            if state.fault:
+                console.print(Text(f"{name}  {fault_lines(state.fault)[0]}"))
     for warning in table.warnings:
         console.print(bold(f"!  {warning}"))
     what = "of the fraction of the roof reached" if table.of_roof else "of speed"
