@@ -96,7 +96,7 @@ def test_each_run_of_a_log_of_nccl_tests_has_its_own_collective_and_ranks(tmp_pa
 def test_rates_of_nccl_tests_have_the_digits_of_the_time(
     tmp_path, collective, ranks, algorithm, bus
 ):
-    """Of 512 bytes, 11.30 and 11.45 us are 0.05 and 0.04 GB/s."""
+    """512 bytes in 11.30 and 11.45 us are 0.05 and 0.04 GB/s in print."""
     for time in ("11.30", "11.45"):
         rate = 512 / float(time) * 1e-3
         printed = f"{time} {rate * algorithm:.2f} {rate * bus:.2f} 0"
