@@ -28,12 +28,14 @@ void* interrupted_code(const void* context) {
 #endif
 }
 
-void note_crash(int signal, siginfo_t*, void* context) {
+void note_crash(int signal, siginfo_t* info, void* context) {
   if (!has_crashed.exchange(true)) {
     noted->signal = signal;
     noted->frames[0] = interrupted_code(context);
     noted->frame_count = 1;
-    if (describe_thread != nullptr) describe_thread(noted->doing.data(), noted->doing.size());
+    if (describe_thread != nullptr) {
+      describe_thread(signal, info->si_addr, noted->doing.data(), noted->doing.size());
+    }
     if (journal >= 0) {
       static_cast<void>(!write(journal, journal_line, std::strlen(journal_line)));
     }

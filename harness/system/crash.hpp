@@ -23,8 +23,9 @@ void catch_crashes(Crash& crash, int file, const char* line);
 // This thread's handlers get a stack of their own: a stack that has run over has no room for them.
 void use_crash_stack();
 
-// Writes what the calling thread is at into `text`; called from a signal handler.
-using DescribeThread = void (*)(char* text, std::size_t bytes);
+// Writes what the calling thread is at into `text`; called from a signal handler, for this signal.
+// `address`: where an access failed, for SIGSEGV and SIGBUS.
+using DescribeThread = void (*)(int signal, const void* address, char* text, std::size_t bytes);
 void describe_crashes_by(DescribeThread describe);
 
 }  // namespace gpubench

@@ -31,7 +31,7 @@ DEVICE_FAULTS = {
 CRASHES = {
     "traps": ("ended by signal 4", "faulty.cuh:"),
     "aborts": ("ended by signal 6", "faulty.cuh:66"),
-    "divides_by_zero": ("ended by signal 8", "faulty.cuh:"),
+    "divides_by_zero": ("ended by signal 8", "(an integer divided by 0, or the least one by -1)"),
     "exits": ("ended with exit code 0", ""),
     "host_fault": ("ended by signal 11", "faulty.cu:"),
     "host_exits": ("ended with exit code 0", ""),
@@ -133,6 +133,7 @@ def test_a_stack_that_overruns_is_said_to(broken: tuple[dict[str, dict[str, Any]
     row = broken[0]["large_stack"]
     assert row["error_occurred"]
     assert row["error_kind"] in ("launch_failure", "crash")
+    assert "672 KB" in row["diagnosis"]
 
 
 @pytest.mark.parametrize("name", OWN_MISTAKES)

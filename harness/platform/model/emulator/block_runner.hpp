@@ -93,7 +93,7 @@ class BlockRunner {
   }
   void on_enter(const void* call) {
     if (block_.has_overrun_stack(__builtin_frame_address(0))) {
-      block_.fault("local arrays larger than a thread's stack here, used", call);
+      block_.fault("local arrays of more than the 672 KB of a thread's stack used", call);
     }
     left_frame_ = nullptr;
     if (auto* trace = block_.trace()) trace->events.push(make_event(call, EventKind::enter));
@@ -142,6 +142,15 @@ class BlockRunner {
     return address - reinterpret_cast<std::uint64_t>(block_.lanes().current_lane().stack) <
            FiberStacks::stack_bytes;
   }
+  // Where the current lane's stack would go on if there were more of it.
+  bool is_below_stack(const void* address) {
+    constexpr std::uint64_t reach = std::uint64_t{1} << 30;
+    return reinterpret_cast<std::uint64_t>(block_.lanes().current_lane().stack) -
+               reinterpret_cast<std::uint64_t>(address) <
+           reach;
+  }
+  // The current lane's trace has grown long: ends the block if the lane only waits.
+  void look_for_vain_wait();
   [[noreturn]] void refuse(std::string_view what, const void* code) { block_.fault(what, code); }
 
   // --- what else the kernel's code calls, by subject ---

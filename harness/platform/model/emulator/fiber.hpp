@@ -13,7 +13,8 @@ extern "C" void gpubench_switch_fiber(void** from, void* to);
 // barriers reuses a single one, which stays in the cache.
 class FiberStacks {
  public:
-  static constexpr std::size_t stack_bytes = std::size_t{160} << 10;
+  // CUDA's most for a thread's local memory, and room for what the emulator does on a lane's stack.
+  static constexpr std::size_t stack_bytes = (std::size_t{512} + 160) << 10;
 
   FiberStacks() = default;
   ~FiberStacks();

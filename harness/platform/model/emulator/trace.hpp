@@ -75,6 +75,10 @@ constexpr bool is_block_barrier(Event e) {
   return kind_of(e) == EventKind::collective && bytes_of(e) != 0;
 }
 
+// Told of a log that is about to grow beyond `long_log` entries. (vain_wait.cpp)
+inline constexpr std::size_t long_log = std::size_t{1} << 16;
+void note_long_log();
+
 // Appended to at every instrumented instruction, hence no std::vector: kernels may bring an
 // instrumented copy of it along, and memory is kept from one block to the next.
 template <class T>
@@ -94,6 +98,7 @@ class Log {
  private:
   [[gnu::noinline]] void grow() {
     const std::size_t used = size(), capacity = 2 * used + 256;
+    if (used > long_log) note_long_log();
     auto* larger = new T[capacity];
     if (used > 0) std::memcpy(larger, begin_.get(), used * sizeof(T));
     begin_.reset(larger);
