@@ -204,6 +204,10 @@ void ModelPlatform::judge_counts(RowAccess access, Observation& observation) con
     const auto* kernel = model::compiled_kernel(device_, run.profile.name);
     if (kernel == nullptr) {
       observation.assuming = "no register limit";
+      if (access != RowAccess::arithmetic && run.profile.has_guessed_structs) {
+        observation.counts =
+            "source stream; whole structs count by 4 or 16 bytes, and nvcc copies by alignment";
+      }
       return;
     }
     if (!kernel->has_local_price) observation.assuming = "local memory costs nothing";

@@ -34,6 +34,8 @@ struct BlockResult {
   unsigned tensor_columns = 0;  // most columns of tensor memory held at a time
   // Likewise: of the host's memory, lane by lane.
   std::uint64_t host_bytes_read = 0, host_bytes_written = 0;
+  // Copied structs as a whole whose alignment, by which nvcc copies them, was not known.
+  bool has_guessed_structs = false;
   bool is_illegal_access = false;  // the fault: outside all memory, or not aligned
   std::string fault;               // not empty: what went wrong, where, and which thread did it
 };

@@ -136,6 +136,7 @@ class BlockRunner {
   // For code that nobody trusts (guard.hpp): the state of the current lane, what else it may read,
   // and the end of it.
   GuardState* guard() { return reinterpret_cast<GuardState*>(block_.lanes().current_lane().stack); }
+  void note_guessed_struct() { block_.result().has_guessed_structs = true; }
   bool is_programs(std::uint64_t address) const { return block_.shared().is_programs(address); }
   bool is_own(std::uint64_t address) { return block_.is_own(address); }
   bool is_stack(std::uint64_t address) {

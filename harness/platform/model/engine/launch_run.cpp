@@ -104,6 +104,7 @@ void LaunchRun::add(const BlockResult& result) {
     block_counts_.warp_operations[c] += static_cast<double>(result.warp_operations[c]);
   }
   block_counts_.fragments_ahead += static_cast<double>(result.fragments_ahead);
+  has_guessed_structs_ |= result.has_guessed_structs;
   tensor_columns_ = std::max(tensor_columns_, result.tensor_columns);
   host_bytes_read_ += static_cast<double>(result.host_bytes_read);
   host_bytes_written_ += static_cast<double>(result.host_bytes_written);
@@ -146,6 +147,7 @@ KernelProfile LaunchRun::profile() {
   profile.threads_per_block = static_cast<unsigned>(linear(launch_.block));
   profile.cluster = launch_.cluster;
   profile.cooperative = launch_.cooperative;
+  profile.has_guessed_structs = has_guessed_structs_;
   profile.shared_bytes = launch_.shared_bytes;
   profile.tensor_columns = tensor_columns_;
   profile.traced_blocks = traced_blocks();

@@ -80,6 +80,7 @@ class LaunchRun {
   std::optional<std::vector<ExplainedAccess>> explained_;
   Counts block_counts_;  // what blocks count, beside their warps' traces
   std::size_t idle_blocks_ = 0, writing_blocks_ = 0;
+  bool has_guessed_structs_ = false;
   unsigned tensor_columns_ = 0;          // of the block with most
   std::size_t static_shared_bytes_ = 0;  // of the block with most, if nothing else tells
   double host_bytes_read_ = 0, host_bytes_written_ = 0;

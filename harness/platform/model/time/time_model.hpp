@@ -39,13 +39,14 @@ struct KernelProfile {
   std::array<double, 3> grid{1, 1, 1};  // its extent
   double traced_blocks = 0;
   unsigned threads_per_block = 0;
-  unsigned cluster = 1;          // blocks that run together
-  bool cooperative = false;      // all blocks may meet
-  std::size_t shared_bytes = 0;  // static, as far as known, and dynamic
-  unsigned registers = 0;        // a thread; 0: not known, and then no limit
-  unsigned tensor_columns = 0;   // of tensor memory, a block
-  std::size_t local_bytes = 0;   // a thread
-  double local_words = 0;        // that warps load from and store to there, 4 bytes per lane
+  unsigned cluster = 1;              // blocks that run together
+  bool cooperative = false;          // all blocks may meet
+  bool has_guessed_structs = false;  // of an alignment that is not known (BlockResult)
+  std::size_t shared_bytes = 0;      // static, as far as known, and dynamic
+  unsigned registers = 0;            // a thread; 0: not known, and then no limit
+  unsigned tensor_columns = 0;       // of tensor memory, a block
+  std::size_t local_bytes = 0;       // a thread
+  double local_words = 0;            // that warps load from and store to there, 4 bytes per lane
   Counts counts;
   std::vector<FootprintSums> footprints;
   double host_bytes_read = 0, host_bytes_written = 0;  // of the host's memory
