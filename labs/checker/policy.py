@@ -34,11 +34,13 @@ OF_LIBM = (
     r"|ldexp|sincos)f?"
 )
 OF_CUDA = (
-    r"(threadIdx|blockIdx|blockDim|gridDim|__syncthreads|__syncwarp|__threadfence\w*|atomicAdd)"
+    r"(threadIdx|blockIdx|blockDim|gridDim|__syncthreads|__syncwarp|__threadfence\w*"
+    r"|__syncthreads_(count|and|or)|atomic(Add|Sub|Exch|Min|Max|And|Or|Xor|Inc|Dec|CAS))"
     r"|__(cos|exp10|exp|log10|log2|log|sin|tan|pow|fdivide)f|__f(rcp|sqrt|div)_rn"
 )
 OF_THE_MODEL = (
-    r"gpubench::model::(dynamic_shared_memory|shuffle|ballot|round_to|round_to_tf32|value_of"
+    r"gpubench::model::(dynamic_shared_memory|copy_bytes|set_bytes|shuffle|ballot|reduce|match"
+    r"|round_to|round_to_tf32|value_of"
     r"|multiply_matrices|multiply_warpgroup_tiles|multiply_shared|load_matrices|commit_products"
     r"|wait_for_products|copy_asynchronously|commit_copies|wait_for_copies|grid_barrier"
     r"|Arithmetic16<[^()<>]*>::(add|multiply|divide|square_root|fuse|larger|smaller|pack))"
@@ -53,7 +55,7 @@ OF_LIBGCC = (
 # has it, and libm. No atomics of the host's: those of a kernel are CUDA's.
 ALLOWED = re.compile(
     r"_GLOBAL_OFFSET_TABLE_|__tls_get_addr|mem(cpy|move|set)|__sanitizer_cov_trace_pc"
-    r"|__tsan_(init|func_entry|func_exit|(unaligned_)?(read|write)\d+|(read|write)_range)"
+    r"|__tsan_(init|func_entry|func_exit|((unaligned|volatile)_)?(read|write)\d+|(read|write)_range)"
     r"|gpubench_guard(_enter|_leave)?"
     rf"|{OF_LIBM}|{OF_LIBGCC}|{OF_CUDA}|{OF_THE_MODEL}"
 )

@@ -104,7 +104,7 @@ def uses(names: list[str], types: tuple[str, ...]) -> str:
     ("names", "types", "least"),
     [
         (of_libm(), ("float", "double", "int"), 90),
-        (of_cuda("device_language.h"), ("float", "int", "unsigned"), 25),
+        (of_cuda("device_language.h", "integer_functions.h"), ("float", "int", "unsigned"), 25),
         (of_cuda("special_functions.h"), ("float",), 10),
         (of_cuda("float16.h"), ("__half", "__half2"), 40),
         (of_cuda("float16.h"), BF16, 40),

@@ -41,6 +41,7 @@ BlockResult BlockRunner::run(const KernelLaunch& launch, dim3 index, bool traced
 void BlockRunner::begin(const KernelLaunch& launch, dim3 index, bool traced,
                         ClusterMemory::Place place) {
   block_.begin(launch, index, traced, place);
+  votes_ = {};
   collectives_.begin_block();
   thread_copies_.begin_block();
   tensor_fences_.begin_block();
@@ -122,6 +123,7 @@ bool BlockRunner::release(unsigned warps, bool of_cluster) {
   if (warps == 0) return false;
   block_.result().barriers += warps;
   if (of_cluster) block_.result().cluster_barriers += warps;
+  votes_[++passed_barriers_ % 2] = {};
   if (block_.is_traced()) {
     block_.recorder().checker().barrier();
     block_.copies().settle_seen(of_cluster);
@@ -136,6 +138,14 @@ void BlockRunner::block_barrier(const void* code) {
   block_.lanes().wait(LaneState::at_barrier, code);
   tensor_fences_.learn();
   if (auto* trace = block_.trace()) trace->events.push(make_event(code, EventKind::collective, 1));
+}
+
+BlockRunner::Vote BlockRunner::block_vote(bool holds, const void* code) {
+  Vote& vote = votes_[passed_barriers_ % 2];
+  ++vote.cast;
+  vote.holding += holds;
+  block_barrier(code);
+  return vote;
 }
 
 void BlockRunner::cluster_barrier(const void* code) {

@@ -1,6 +1,7 @@
 // Runs one thread block on one operating-system thread, and answers what its kernel's code calls.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -126,6 +127,11 @@ class BlockRunner {
   void add_products(float* sums, const float* a, unsigned rows, const float* b, unsigned columns,
                     const void* code);
   void block_barrier(const void* code);
+  // The same with a predicate from each thread: how many came, and with one that holds.
+  struct Vote {
+    unsigned cast = 0, holding = 0;
+  };
+  Vote block_vote(bool holds, const void* code);
   void cluster_barrier(const void* code);
   unsigned cluster_rank() const { return block_.rank(); }
   unsigned cluster_blocks() const { return block_.launch().cluster; }
@@ -174,6 +180,9 @@ class BlockRunner {
 
   Block block_;
   const void* left_frame_ = nullptr;
+  // At the barrier to come, and at the last one: its lanes read theirs before they reach the next.
+  std::array<Vote, 2> votes_;
+  unsigned passed_barriers_ = 0;
   Arrivals arrivals_;
   WarpCollectives collectives_;
   WarpgroupReads warpgroup_reads_;

@@ -1,6 +1,6 @@
 // The calls of a kernel's code: each finds the block that runs on this thread, and says where in
 // the code it stands.
-#include <atomic>
+#include <ctime>
 
 #include "harness/platform/model/emulator/block_runner.hpp"
 #include "harness/platform/model/include/bulk_copy.hpp"
@@ -20,6 +20,17 @@ using gpubench::model::running_block;
 namespace warp_operation = gpubench::model::warp_operation;
 
 void __syncthreads() noexcept { running_block->block_barrier(__builtin_return_address(0)); }
+int __syncthreads_count(int predicate) noexcept {
+  return static_cast<int>(
+      running_block->block_vote(predicate != 0, __builtin_return_address(0)).holding);
+}
+int __syncthreads_and(int predicate) noexcept {
+  const auto vote = running_block->block_vote(predicate != 0, __builtin_return_address(0));
+  return vote.holding == vote.cast;
+}
+int __syncthreads_or(int predicate) noexcept {
+  return running_block->block_vote(predicate != 0, __builtin_return_address(0)).holding > 0;
+}
 void __syncwarp(unsigned mask) noexcept {
   running_block->collectives().take_part({.mask = mask, .operation = warp_operation::sync},
                                          __builtin_return_address(0));
@@ -70,6 +81,20 @@ std::uint64_t shuffle(unsigned mask, std::uint64_t value, Shuffle how, unsigned 
 unsigned ballot(unsigned mask, bool predicate) noexcept {
   return static_cast<unsigned>(running_block->collectives().take_part(
       {.mask = mask, .operation = warp_operation::vote, .value = predicate ? 1u : 0u},
+      __builtin_return_address(0)));
+}
+unsigned reduce(unsigned mask, unsigned value, Reduction how) noexcept {
+  return static_cast<unsigned>(running_block->collectives().take_part(
+      {.mask = mask,
+       .operation = warp_operation::reduction + static_cast<int>(how),
+       .value = value},
+      __builtin_return_address(0)));
+}
+unsigned match(unsigned mask, std::uint64_t value, bool of_all) noexcept {
+  return static_cast<unsigned>(running_block->collectives().take_part(
+      {.mask = mask,
+       .operation = of_all ? warp_operation::match_all : warp_operation::match_any,
+       .value = value},
       __builtin_return_address(0)));
 }
 void copy_asynchronously(void* to_shared, const void* from_global, std::size_t bytes,
@@ -224,29 +249,11 @@ void* dynamic_shared_memory() noexcept { return running_block->dynamic_shared();
 
 }  // namespace gpubench::model
 
-namespace {
-
-// Blocks run on several threads at once, so an atomic has to be one.
-template <class T>
-T counted_atomic_add(T* address, T value, const void* code) {
-  running_block->on_access(address, sizeof(T), gpubench::model::EventKind::atomic, code);
-  return std::atomic_ref<T>(*address).fetch_add(value, std::memory_order_relaxed);
+extern "C" {
+// The C library's is the host's code's: the kernel's is the SM's.
+std::clock_t __real_clock() noexcept;
+std::clock_t __wrap_clock() noexcept {
+  if (running_block != nullptr) running_block->no_clock(__builtin_return_address(0));
+  return __real_clock();
 }
-
-}  // namespace
-
-int atomicAdd(int* address, int value) noexcept {
-  return counted_atomic_add(address, value, __builtin_return_address(0));
-}
-unsigned int atomicAdd(unsigned int* address, unsigned int value) noexcept {
-  return counted_atomic_add(address, value, __builtin_return_address(0));
-}
-unsigned long long atomicAdd(unsigned long long* address, unsigned long long value) noexcept {
-  return counted_atomic_add(address, value, __builtin_return_address(0));
-}
-float atomicAdd(float* address, float value) noexcept {
-  return counted_atomic_add(address, value, __builtin_return_address(0));
-}
-double atomicAdd(double* address, double value) noexcept {
-  return counted_atomic_add(address, value, __builtin_return_address(0));
 }

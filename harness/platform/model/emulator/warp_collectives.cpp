@@ -1,5 +1,6 @@
 #include "harness/platform/model/emulator/warp_collectives.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -12,7 +13,7 @@ WarpOperation counted_as(int operation) {
   return operation >= warp_operation::matrices      ? WarpOperation::matrices
          : operation >= warp_operation::matrix_load ? WarpOperation::matrix_load
          : operation == warp_operation::sync        ? WarpOperation::warp_barrier
-         : operation == warp_operation::vote        ? WarpOperation::vote
+         : operation >= warp_operation::match_any   ? WarpOperation::vote
                                                     : WarpOperation::shuffle;
 }
 
@@ -31,6 +32,29 @@ int source_of(int i, const WarpCall& call) {
       return (i ^ argument) >= segment + call.width ? i : i ^ argument;
   }
   return i;
+}
+
+unsigned reduced(Reduction how, unsigned a, unsigned b) {
+  const auto signed_a = static_cast<int>(a), signed_b = static_cast<int>(b);
+  switch (how) {
+    case Reduction::sum:
+      return a + b;
+    case Reduction::least:
+      return std::min(a, b);
+    case Reduction::greatest:
+      return std::max(a, b);
+    case Reduction::least_signed:
+      return static_cast<unsigned>(std::min(signed_a, signed_b));
+    case Reduction::greatest_signed:
+      return static_cast<unsigned>(std::max(signed_a, signed_b));
+    case Reduction::bits_and:
+      return a & b;
+    case Reduction::bits_or:
+      return a | b;
+    case Reduction::bits_xor:
+      return a ^ b;
+  }
+  return a;
 }
 
 }  // namespace
@@ -130,6 +154,9 @@ void WarpCollectives::resolve(unsigned warp, unsigned mask) {
     if (operation >= warp_operation::vote) {
       of_warp[i].answer = votes;
       of_warp[i].lacks_ended = of_matrices && present != ~0u;
+    } else if (operation >= warp_operation::reduction) {
+      of_warp[i].answer = combined(of_warp, i, present);
+      of_warp[i].lacks_ended = false;
     } else {
       exchange(of_warp, i, mask, present);
     }
@@ -140,6 +167,25 @@ void WarpCollectives::resolve(unsigned warp, unsigned mask) {
       lanes.make_ready(lane);
     }
   }
+}
+
+std::uint64_t WarpCollectives::combined(const Taking* lanes, int lane, unsigned present) {
+  const WarpCall& mine = lanes[lane].call;
+  if (mine.operation < warp_operation::match_any) {
+    const auto how = static_cast<Reduction>(mine.operation - warp_operation::reduction);
+    auto result = static_cast<unsigned>(mine.value);
+    for (unsigned rest = present & ~(1u << lane); rest != 0; rest &= rest - 1) {
+      result =
+          reduced(how, result, static_cast<unsigned>(lanes[std::countr_zero(rest)].call.value));
+    }
+    return result;
+  }
+  unsigned equal = 0;
+  for (unsigned rest = present; rest != 0; rest &= rest - 1) {
+    const int other = std::countr_zero(rest);
+    equal |= static_cast<unsigned>(lanes[other].call.value == mine.value) << other;
+  }
+  return mine.operation == warp_operation::match_any || equal == present ? equal : 0;
 }
 
 // A source outside the segment, or not taking part, gives the lane its own value back.

@@ -10,6 +10,9 @@ namespace gpubench::model {
 
 // Operations of a warp; equal numbers are the same one. The shuffles keep their own.
 namespace warp_operation {
+inline constexpr int reduction = 80;  // and the Reduction
+inline constexpr int match_any = 98;  // counted as votes
+inline constexpr int match_all = 99;
 inline constexpr int vote = 100;
 inline constexpr int sync = 101;
 inline constexpr int matrix_load = 102;  // and whether it transposes
@@ -67,6 +70,8 @@ class WarpCollectives {
   bool has_arrived(unsigned warp, unsigned mask, int operation) const;
   void resolve(unsigned warp, unsigned mask);
   std::uint64_t work_on_matrices(unsigned warp, const Taking& first);
+  // A lane's answer from a match or a reduction.
+  static std::uint64_t combined(const Taking* lanes, int lane, unsigned present);
   void exchange(Taking* lanes, int lane, unsigned mask, unsigned present);
 
   Block& block_;

@@ -1,14 +1,10 @@
-// The model knows how long a kernel takes, and no time inside it: a kernel that asks is an error.
+// The SM's clock, which the model does not have: a kernel that asks is an error.
 // (The GPU's answer to the same names: harness/platform/gpu/include/device_clock.hpp.)
 #pragma once
 
 #include "harness/platform/model/include/device_language.h"
 
-namespace gpubench::model {
-long long no_clock() noexcept;
-}
-
-__forceinline__ long long sm_cycles() { return gpubench::model::no_clock(); }
+__forceinline__ long long sm_cycles() { return clock64(); }
 template <class T>
 __forceinline__ T* load_pointer(T* const* address) {
   return *address;

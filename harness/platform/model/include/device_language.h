@@ -6,12 +6,20 @@
 // here: the compiler's own access instrumentation reports them (harness/platform/model/README.md).
 #pragma once
 
-#include <cmath>
+// CUDA has the C library's functions for every type in the global namespace, as C++ has them by
+// these names. (<cmath> alone would leave `abs` of a float to C's, which is one of integers.)
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
+#include "harness/platform/model/include/atomic_functions.h"
+#include "harness/platform/model/include/integer_functions.h"
 #include "harness/platform/model/include/special_functions.h"
+#include "harness/platform/model/include/vectors.h"
 
 #define __global__
 #define __device__
@@ -24,72 +32,6 @@
 // A block's shared memory: there is one block at a time on an operating-system thread.
 #define __shared__ __constinit thread_local
 
-namespace gpubench::model {
-
-// Copies one vector register's worth in a single access, as the hardware's 8- and 16-byte loads do;
-// the compiler would otherwise split the copy of a struct into its members.
-template <std::size_t bytes>
-struct Whole {
-  typedef unsigned char type __attribute__((vector_size(bytes), may_alias));
-};
-template <std::size_t bytes>
-__attribute__((always_inline)) inline void copy_whole(void* to, const void* from) {
-  using type = typename Whole<bytes>::type;
-  *static_cast<volatile type*>(to) = *static_cast<const volatile type*>(from);
-}
-
-}  // namespace gpubench::model
-
-#define GPUBENCH_VECTOR_BODY(type, bytes)                                       \
-  constexpr type() = default;                                                   \
-  type(const type& other) { gpubench::model::copy_whole<bytes>(this, &other); } \
-  type& operator=(const type& other) {                                          \
-    gpubench::model::copy_whole<bytes>(this, &other);                           \
-    return *this;                                                               \
-  }
-#define GPUBENCH_VECTOR2(scalar, type)                     \
-  struct alignas(2 * sizeof(scalar)) type {                \
-    scalar x{}, y{};                                       \
-    constexpr type(scalar x_, scalar y_) : x(x_), y(y_) {} \
-    GPUBENCH_VECTOR_BODY(type, 2 * sizeof(scalar))         \
-  };                                                       \
-  inline type make_##type(scalar x, scalar y) { return {x, y}; }
-// CUDA aligns a vector of four to at most 16 bytes.
-#define GPUBENCH_VECTOR4(scalar, type)                                                         \
-  struct alignas(4 * sizeof(scalar)) type {                                                    \
-    scalar x{}, y{}, z{}, w{};                                                                 \
-    constexpr type(scalar x_, scalar y_, scalar z_, scalar w_) : x(x_), y(y_), z(z_), w(w_) {} \
-    GPUBENCH_VECTOR_BODY(type, 4 * sizeof(scalar))                                             \
-  };                                                                                           \
-  inline type make_##type(scalar x, scalar y, scalar z, scalar w) { return {x, y, z, w}; }
-
-GPUBENCH_VECTOR2(signed char, char2)
-GPUBENCH_VECTOR2(unsigned char, uchar2)
-GPUBENCH_VECTOR2(short, short2)
-GPUBENCH_VECTOR2(unsigned short, ushort2)
-GPUBENCH_VECTOR2(int, int2)
-GPUBENCH_VECTOR2(unsigned int, uint2)
-GPUBENCH_VECTOR2(float, float2)
-GPUBENCH_VECTOR2(double, double2)
-GPUBENCH_VECTOR2(long long, longlong2)
-GPUBENCH_VECTOR2(unsigned long long, ulonglong2)
-GPUBENCH_VECTOR4(signed char, char4)
-GPUBENCH_VECTOR4(unsigned char, uchar4)
-GPUBENCH_VECTOR4(short, short4)
-GPUBENCH_VECTOR4(unsigned short, ushort4)
-GPUBENCH_VECTOR4(int, int4)
-GPUBENCH_VECTOR4(unsigned int, uint4)
-GPUBENCH_VECTOR4(float, float4)
-#undef GPUBENCH_VECTOR2
-#undef GPUBENCH_VECTOR4
-#undef GPUBENCH_VECTOR_BODY
-
-struct uint3 {
-  unsigned int x{}, y{}, z{};
-};
-struct float3 {  // three scalars to the hardware, as in CUDA
-  float x{}, y{}, z{};
-};
 struct dim3 {
   unsigned int x = 1, y = 1, z = 1;
   constexpr dim3(unsigned int x_ = 1, unsigned int y_ = 1, unsigned int z_ = 1)
@@ -103,6 +45,11 @@ extern __constinit thread_local dim3 gridDim;
 inline constexpr int warpSize = 32;
 
 void __syncthreads() noexcept;
+// The same barrier; to each thread, how many threads brought a predicate that holds, and whether
+// all of them or any did.
+int __syncthreads_count(int predicate) noexcept;
+int __syncthreads_and(int predicate) noexcept;
+int __syncthreads_or(int predicate) noexcept;
 void __syncwarp(unsigned mask = 0xffffffffu) noexcept;
 
 // Warp exchanges. A source that takes no part gives the lane its own value back, where CUDA's is
@@ -113,15 +60,34 @@ enum class Shuffle { index, up, down, exclusive_or };
 std::uint64_t shuffle(unsigned mask, std::uint64_t value, Shuffle how, unsigned argument,
                       int width) noexcept;
 unsigned ballot(unsigned mask, bool predicate) noexcept;
+enum class Reduction {
+  sum,
+  least,
+  greatest,
+  least_signed,
+  greatest_signed,
+  bits_and,
+  bits_or,
+  bits_xor
+};
+unsigned reduce(unsigned mask, unsigned value, Reduction how) noexcept;
+unsigned match(unsigned mask, std::uint64_t value, bool of_all) noexcept;
+long long no_clock() noexcept;
+void* copy_bytes(void* to, const void* from, std::size_t bytes) noexcept;
+void* set_bytes(void* to, int byte, std::size_t bytes) noexcept;
 void* dynamic_shared_memory() noexcept;
 
 template <class T>
-__attribute__((always_inline)) inline T shuffled(unsigned mask, T value, Shuffle how,
-                                                 unsigned argument, int width) {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a shuffle moves 4 or 8 bytes per lane");
+__attribute__((always_inline)) inline std::uint64_t bits_of(T value) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a lane brings 4 or 8 bytes");
   std::uint64_t bits = 0;
   __builtin_memcpy(&bits, &value, sizeof(T));
-  bits = shuffle(mask, bits, how, argument, width);
+  return bits;
+}
+template <class T>
+__attribute__((always_inline)) inline T shuffled(unsigned mask, T value, Shuffle how,
+                                                 unsigned argument, int width) {
+  const std::uint64_t bits = shuffle(mask, bits_of(value), how, argument, width);
   __builtin_memcpy(&value, &bits, sizeof(T));
   return value;
 }
@@ -150,11 +116,32 @@ __forceinline__ bool __all_sync(unsigned mask, bool predicate) {
   return gpubench::model::ballot(mask, !predicate) == 0;
 }
 
-int atomicAdd(int* address, int value) noexcept;
-unsigned int atomicAdd(unsigned int* address, unsigned int value) noexcept;
-unsigned long long atomicAdd(unsigned long long* address, unsigned long long value) noexcept;
-float atomicAdd(float* address, float value) noexcept;
-double atomicAdd(double* address, double value) noexcept;
+// Which lanes bring the same value, and all of them, if all do.
+template <class T>
+__forceinline__ unsigned __match_any_sync(unsigned mask, T value) {
+  return gpubench::model::match(mask, gpubench::model::bits_of(value), false);
+}
+template <class T>
+__forceinline__ unsigned __match_all_sync(unsigned mask, T value, int* all) {
+  const unsigned lanes = gpubench::model::match(mask, gpubench::model::bits_of(value), true);
+  *all = lanes != 0;
+  return lanes;
+}
+#define GPUBENCH_REDUCE(name, type, how)                                                 \
+  __forceinline__ type name(unsigned mask, type value) {                                 \
+    return static_cast<type>(gpubench::model::reduce(mask, static_cast<unsigned>(value), \
+                                                     gpubench::model::Reduction::how));  \
+  }
+GPUBENCH_REDUCE(__reduce_add_sync, unsigned, sum)
+GPUBENCH_REDUCE(__reduce_add_sync, int, sum)
+GPUBENCH_REDUCE(__reduce_min_sync, unsigned, least)
+GPUBENCH_REDUCE(__reduce_min_sync, int, least_signed)
+GPUBENCH_REDUCE(__reduce_max_sync, unsigned, greatest)
+GPUBENCH_REDUCE(__reduce_max_sync, int, greatest_signed)
+GPUBENCH_REDUCE(__reduce_and_sync, unsigned, bits_and)
+GPUBENCH_REDUCE(__reduce_or_sync, unsigned, bits_or)
+GPUBENCH_REDUCE(__reduce_xor_sync, unsigned, bits_xor)
+#undef GPUBENCH_REDUCE
 
 // As CUDA's: of a signed and an unsigned integer both are unsigned, and a NaN loses.
 #define GPUBENCH_MIN_MAX(type, of_a, of_b)                                     \
@@ -185,37 +172,6 @@ __forceinline__ double max(float a, double b) { return fmax(a, b); }
 __forceinline__ double min(double a, float b) { return fmin(a, b); }
 __forceinline__ double max(double a, float b) { return fmax(a, b); }
 
-inline int __popc(unsigned int x) { return __builtin_popcount(x); }
-inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
-inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz(static_cast<unsigned>(x)); }
-inline int __clzll(long long x) {
-  return x == 0 ? 64 : __builtin_clzll(static_cast<unsigned long long>(x));
-}
-inline int __ffs(int x) { return __builtin_ffs(x); }
-inline int __ffsll(long long x) { return __builtin_ffsll(x); }
-inline unsigned int __brev(unsigned int x) {
-  x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
-  x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;
-  x = (x >> 4 & 0x0f0f0f0fu) | (x & 0x0f0f0f0fu) << 4;
-  return __builtin_bswap32(x);
-}
-inline unsigned long long __brevll(unsigned long long x) {
-  return static_cast<unsigned long long>(__brev(static_cast<unsigned>(x))) << 32 |
-         __brev(static_cast<unsigned>(x >> 32));
-}
-inline unsigned int __umul24(unsigned int x, unsigned int y) {
-  return (x & 0xffffffu) * (y & 0xffffffu);
-}
-inline int __mul24(int x, int y) {
-  const int low_x = static_cast<int>(static_cast<unsigned>(x) << 8) >> 8;
-  const int low_y = static_cast<int>(static_cast<unsigned>(y) << 8) >> 8;
-  return static_cast<int>(static_cast<unsigned>(low_x) * static_cast<unsigned>(low_y));
-}
-inline int __mulhi(int x, int y) { return static_cast<int>(static_cast<long long>(x) * y >> 32); }
-inline unsigned int __umulhi(unsigned int x, unsigned int y) {
-  return static_cast<unsigned>(static_cast<unsigned long long>(x) * y >> 32);
-}
-
 // Loads and stores with a hint to the caches, which the model does not follow.
 #define GPUBENCH_LOAD(name)                  \
   template <class T>                         \
@@ -239,11 +195,48 @@ GPUBENCH_STORE(__stcs)
 GPUBENCH_STORE(__stwt)
 #undef GPUBENCH_LOAD
 #undef GPUBENCH_STORE
+
+// The model knows how long a kernel takes, and no time inside it: a kernel that asks is an error.
+// (So is one that calls clock(), which the host's code may: emulator/kernel_calls.cpp.)
+__forceinline__ long long clock64() { return gpubench::model::no_clock(); }
+inline void __nanosleep(unsigned) {}
+
+// Copies and sets of bytes, of which the compiler's instrumentation says nothing. nvcc knows no
+// alignment there and moves single bytes; so does this.
+#ifdef __SANITIZE_THREAD__  // a file with kernels
+#define GPUBENCH_REPLACE extern inline __attribute__((always_inline, gnu_inline))
+extern "C" {
+GPUBENCH_REPLACE void* memcpy(void* to, const void* from, std::size_t bytes) noexcept {
+  return gpubench::model::copy_bytes(to, from, bytes);
+}
+GPUBENCH_REPLACE void* memmove(void* to, const void* from, std::size_t bytes) noexcept {
+  return gpubench::model::copy_bytes(to, from, bytes);
+}
+GPUBENCH_REPLACE void* memset(void* to, int byte, std::size_t bytes) noexcept {
+  return gpubench::model::set_bytes(to, byte, bytes);
+}
+}
+#undef GPUBENCH_REPLACE
+#endif
+
 inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 inline double __fma_rn(double a, double b, double c) { return fma(a, b, c); }
 // Counted, as the operators are not. (emulator/kernel_calls.cpp)
 float __fadd_rn(float a, float b) noexcept;
 float __fmul_rn(float a, float b) noexcept;
+__forceinline__ float __fsub_rn(float a, float b) { return __fadd_rn(a, -b); }
+inline double __dadd_rn(double a, double b) { return a + b; }
+inline double __dsub_rn(double a, double b) { return a - b; }
+inline double __dmul_rn(double a, double b) { return a * b; }
+inline double __ddiv_rn(double a, double b) { return a / b; }
+inline double __dsqrt_rn(double x) { return sqrt(x); }
+__forceinline__ float rsqrt(float x) { return rsqrtf(x); }
+inline double rsqrt(double x) { return 1 / sqrt(x); }
+__forceinline__ float exp10(float x) { return exp10f(x); }
+__forceinline__ float fdividef(float x, float y) { return __fdividef(x, y); }
+inline float __saturatef(float x) { return x > 0 ? (x < 1 ? x : 1) : 0; }  // a NaN is 0
 
 // The order that they make between blocks is the one in which the emulator runs these.
 __forceinline__ void __threadfence() {}
+__forceinline__ void __threadfence_block() {}
+__forceinline__ void __threadfence_system() {}

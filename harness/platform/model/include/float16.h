@@ -90,6 +90,7 @@ struct Float16 {
   friend __forceinline__ Float16 hsqrt(Float16 a) {
     return of_bits(Arithmetic::square_root(Lanes::one, a.bits_));
   }
+  friend __forceinline__ Float16 hexp(Float16 a) { return __expf(static_cast<float>(a)); }
   friend __forceinline__ constexpr Float16 operator-(Float16 a) { return __hneg(a); }
   friend __forceinline__ constexpr Float16 operator+(Float16 a) { return a; }
 #define GPUBENCH_ASSIGN(operation)                                               \

@@ -1,0 +1,112 @@
+// CUDA's functions of integers, and of the bits that numbers are made of. Not counted.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+
+inline int __popc(unsigned int x) { return __builtin_popcount(x); }
+inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
+inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz(static_cast<unsigned>(x)); }
+inline int __clzll(long long x) {
+  return x == 0 ? 64 : __builtin_clzll(static_cast<unsigned long long>(x));
+}
+inline int __ffs(int x) { return __builtin_ffs(x); }
+inline int __ffsll(long long x) { return __builtin_ffsll(x); }
+inline unsigned int __brev(unsigned int x) {
+  x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
+  x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;
+  x = (x >> 4 & 0x0f0f0f0fu) | (x & 0x0f0f0f0fu) << 4;
+  return __builtin_bswap32(x);
+}
+inline unsigned long long __brevll(unsigned long long x) {
+  return static_cast<unsigned long long>(__brev(static_cast<unsigned>(x))) << 32 |
+         __brev(static_cast<unsigned>(x >> 32));
+}
+inline unsigned int __umul24(unsigned int x, unsigned int y) {
+  return (x & 0xffffffu) * (y & 0xffffffu);
+}
+inline int __mul24(int x, int y) {
+  const int low_x = static_cast<int>(static_cast<unsigned>(x) << 8) >> 8;
+  const int low_y = static_cast<int>(static_cast<unsigned>(y) << 8) >> 8;
+  return static_cast<int>(static_cast<unsigned>(low_x) * static_cast<unsigned>(low_y));
+}
+inline int __mulhi(int x, int y) { return static_cast<int>(static_cast<long long>(x) * y >> 32); }
+inline unsigned int __umulhi(unsigned int x, unsigned int y) {
+  return static_cast<unsigned>(static_cast<unsigned long long>(x) * y >> 32);
+}
+inline unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
+  return static_cast<unsigned long long>(static_cast<unsigned __int128>(x) * y >> 64);
+}
+inline long long __mul64hi(long long x, long long y) {
+  return static_cast<long long>(static_cast<__int128>(x) * y >> 64);
+}
+// Each digit of `selector` (four bits) chooses one of the eight bytes, or with its highest bit that
+// byte's sign.
+inline unsigned int __byte_perm(unsigned int x, unsigned int y, unsigned int selector) {
+  const std::uint64_t bytes = std::uint64_t{y} << 32 | x;
+  unsigned int result = 0;
+  for (unsigned int i = 0; i < 4; ++i) {
+    const unsigned int digit = selector >> 4 * i & 0xf;
+    unsigned int byte = static_cast<unsigned int>(bytes >> 8 * (digit & 7)) & 0xff;
+    if ((digit & 8) != 0) byte = (byte & 0x80) != 0 ? 0xff : 0;
+    result |= byte << 8 * i;
+  }
+  return result;
+}
+inline unsigned int __funnelshift_l(unsigned int low, unsigned int high, unsigned int by) {
+  return static_cast<unsigned int>((std::uint64_t{high} << 32 | low) << (by & 31) >> 32);
+}
+inline unsigned int __funnelshift_r(unsigned int low, unsigned int high, unsigned int by) {
+  return static_cast<unsigned int>((std::uint64_t{high} << 32 | low) >> (by & 31));
+}
+// Four products of bytes, and a sum.
+inline int __dp4a(int a, int b, int sum) {
+  unsigned int result = static_cast<unsigned int>(sum);
+  for (int i = 0; i < 32; i += 8) {
+    result += static_cast<unsigned int>(static_cast<signed char>(a >> i) *
+                                        static_cast<signed char>(b >> i));
+  }
+  return static_cast<int>(result);
+}
+inline unsigned int __dp4a(unsigned int a, unsigned int b, unsigned int sum) {
+  for (int i = 0; i < 32; i += 8) sum += (a >> i & 0xff) * (b >> i & 0xff);
+  return sum;
+}
+
+#define GPUBENCH_AS(name, to, from) \
+  inline to name(from x) { return std::bit_cast<to>(x); }
+GPUBENCH_AS(__float_as_int, int, float)
+GPUBENCH_AS(__float_as_uint, unsigned int, float)
+GPUBENCH_AS(__int_as_float, float, int)
+GPUBENCH_AS(__uint_as_float, float, unsigned int)
+GPUBENCH_AS(__double_as_longlong, long long, double)
+GPUBENCH_AS(__longlong_as_double, double, long long)
+#undef GPUBENCH_AS
+
+namespace gpubench::model {
+// A GPU clamps what is out of range; a NaN is 0.
+template <class Integer, class Float>
+constexpr Integer clamped(Float x) {
+  using Limits = std::numeric_limits<Integer>;
+  if (x != x) return 0;
+  if (x <= static_cast<Float>(Limits::min())) return Limits::min();
+  return x >= static_cast<Float>(Limits::max()) ? Limits::max() : static_cast<Integer>(x);
+}
+}  // namespace gpubench::model
+#define GPUBENCH_ROUNDED(name, to, from)                                                       \
+  inline to name##_rn(from x) { return gpubench::model::clamped<to>(__builtin_nearbyint(x)); } \
+  inline to name##_rz(from x) { return gpubench::model::clamped<to>(x); }                      \
+  inline to name##_ru(from x) { return gpubench::model::clamped<to>(__builtin_ceil(x)); }      \
+  inline to name##_rd(from x) { return gpubench::model::clamped<to>(__builtin_floor(x)); }
+GPUBENCH_ROUNDED(__float2int, int, float)
+GPUBENCH_ROUNDED(__float2uint, unsigned int, float)
+GPUBENCH_ROUNDED(__float2ll, long long, float)
+GPUBENCH_ROUNDED(__double2int, int, double)
+GPUBENCH_ROUNDED(__double2uint, unsigned int, double)
+GPUBENCH_ROUNDED(__double2ll, long long, double)
+#undef GPUBENCH_ROUNDED
+inline float __int2float_rn(int x) { return static_cast<float>(x); }
+inline float __uint2float_rn(unsigned int x) { return static_cast<float>(x); }
+inline float __double2float_rn(double x) { return static_cast<float>(x); }
+inline double __int2double_rn(int x) { return x; }
