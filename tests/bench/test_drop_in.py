@@ -85,6 +85,80 @@ def test_a_copied_pair_needs_no_other_edit(tree: Path, tmp_path: Path) -> None:
     assert [path for path in charts.iterdir() if "gathering" in path.name]
 
 
+POINTS_KERNEL = """// points: structs, copied.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <cstring>
+
+namespace points {
+
+struct Point {
+  double x, y, z;
+};
+
+__global__ void by_struct(const float* in, float* out) {
+  const auto* const from = reinterpret_cast<const Point*>(in);
+  reinterpret_cast<Point*>(out)[blockIdx.x * 256 + threadIdx.x] =
+      from[blockIdx.x * 256 + threadIdx.x];
+}
+__global__ void by_word(const float* in, float* out) {
+  for (unsigned i = threadIdx.x; i < 6 * 256; i += 256) {
+    out[blockIdx.x * 6 * 256 + i] = in[blockIdx.x * 6 * 256 + i];
+  }
+}
+
+}  // namespace points
+"""
+POINTS_BENCH = """// points: what does it cost to copy structs?
+//
+// Expected  As much as words.
+// Units     none.
+// Confirm   ncu --metrics dram__bytes.sum
+#include "kernels/points.cuh"
+
+#include "harness/bench/bench.hpp"
+
+namespace {
+
+constexpr std::size_t n = std::size_t{6} << 16;
+
+template <class Kernel>
+void copy(Bench& bench, Kernel kernel) {
+  const auto in = bench.input<float>(n);
+  const auto out = bench.output<float>(n);
+  bench.verify(out, in.values());
+  bench.work({.useful_bytes = 2.0 * n * sizeof(float)});
+  bench.run([&](cudaStream_t stream) {
+    launch(kernel, n / 6 / 256, 256, 0, stream, in.data(), out.data());
+  });
+}
+void by_struct(Bench& bench) { copy(bench, points::by_struct); }
+void by_word(Bench& bench) { copy(bench, points::by_word); }
+GPU_BENCHMARK(points, by_struct);
+GPU_BENCHMARK(points, by_word);
+
+}  // namespace
+"""
+
+
+def test_counts_of_copied_structs_are_said_to_be_a_guess(tree: Path, tmp_path: Path) -> None:
+    (tree / "kernels/points.cuh").write_text(POINTS_KERNEL)
+    (tree / "bench/points.cu").write_text(POINTS_BENCH)
+    build = tmp_path / "build"
+    succeeded(*configure(tree, build))
+    build_new_file(build, "points")
+    out = tmp_path / "run.json"
+    flags = ("--device=model:h200-sxm", "--benchmark_filter=^points/", f"--benchmark_out={out}")
+    done = run(*flags, build=build)
+    assert done.returncode == 0, done.stderr
+    rows = {row["name"]: row for row in json.loads(out.read_text())["benchmarks"]}
+    assert "nvcc copies by alignment" in rows["points/by_struct"]["counts"]
+    assert "counts" not in rows["points/by_word"]
+
+
 def test_a_bench_file_without_kernels_stops_the_build(tree: Path, tmp_path: Path) -> None:
     (tree / "bench" / "lonely.cu").write_text('#include "harness/bench/bench.hpp"\n')
     done = subprocess.run(
