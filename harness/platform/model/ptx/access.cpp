@@ -24,7 +24,7 @@ std::uint64_t operand_of(Warp& w, const Register& r, unsigned lane) {
 void note_access(Warp& w, const Op& op, Space space, EventKind kind, unsigned bytes, Mask mask,
                  const Addresses& addresses, Mask host) {
   if (!w.block.is_traced || space == Space::local || space == Space::parameter ||
-      space == Space::cluster) {
+      space == Space::cluster || space == Space::constant) {
     return;
   }
   if (space == Space::shared) {
@@ -73,11 +73,11 @@ constexpr SpaceName space_names[] = {
 };
 }  // namespace
 
-Space space_of(const Builder& b) {
-  for (const std::string& part : b.instruction().parts) {
-    for (const SpaceName& s : space_names) {
-      if (s.name == part) return s.space;
-    }
+Space space_of(Builder& b) {
+  for (const SpaceName& s : space_names) {
+    if (!b.has(s.name)) continue;
+    const bool may_be_module_data = s.space == Space::constant || s.space == Space::global;
+    return may_be_module_data && b.has_module_data() ? Space::generic : s.space;
   }
   return Space::generic;
 }

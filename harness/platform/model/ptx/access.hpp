@@ -28,7 +28,7 @@ void note_remote_access(Warp& w, const Op& op, EventKind kind, unsigned bytes, M
 // Whose memory that is, where accesses to it are counted.
 std::optional<model::Space> counted_space(Space space);
 // The space that the instruction's parts name.
-Space space_of(const Builder& b);
+Space space_of(Builder& b);
 // An operation on the address in brackets, in the space that `extra` says.
 Op& add_access(Builder& b, Handler run, const Operand& address, Extra& extra);
 // The same of one that may have to wait.
@@ -43,7 +43,7 @@ void each_space(Space space, Mask mask, const Addresses& addresses, Visit&& visi
     visit(space, mask, addresses);
     return;
   }
-  std::array<Mask, 4> in{};
+  std::array<Mask, 5> in{};
   Mask in_cluster = 0;
   for_lanes(mask, [&](unsigned i) {
     if (is_of_cluster(addresses[i])) {
@@ -54,10 +54,12 @@ void each_space(Space space, Mask mask, const Addresses& addresses, Visit&& visi
     const unsigned which = window == shared_window      ? 1
                            : window == local_window     ? 2
                            : window == parameter_window ? 3
+                           : window == module_window    ? 4
                                                         : 0;
     in[which] |= Mask{1} << i;
   });
-  constexpr Space spaces[] = {Space::global, Space::shared, Space::local, Space::parameter};
+  constexpr Space spaces[] = {Space::global, Space::shared, Space::local, Space::parameter,
+                              Space::constant};
   for (unsigned which = 0; which < in.size(); ++which) {
     if (in[which] == 0) continue;
     Addresses within = addresses;

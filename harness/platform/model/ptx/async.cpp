@@ -72,6 +72,18 @@ void AsyncUnit::wait_for_copies(Warp& warp, Mask mask, unsigned groups_left) {
   });
 }
 
+void AsyncUnit::wait_for_all_copies(Warp& warp, Mask mask) {
+  for_lanes(mask, [&](unsigned i) {
+    LaneCopies& lane = copying_[warp.number].by_lane[i];
+    // An empty group is nothing to have waited for.
+    const std::uint64_t before = lane.fmas_at_commit;
+    const bool is_empty = !lane.has_open;
+    commit_copies(warp, Mask{1} << i);
+    if (is_empty) lane.fmas_at_commit = before;
+  });
+  wait_for_copies(warp, mask, 0);
+}
+
 // --- mbarriers ---
 
 AsyncUnit::Mbarrier& AsyncUnit::at(std::uint64_t barrier) {

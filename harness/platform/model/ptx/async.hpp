@@ -25,6 +25,7 @@ class AsyncUnit {
             const std::array<unsigned, lanes>& exist);
   void commit_copies(Warp& warp, Mask mask);
   void wait_for_copies(Warp& warp, Mask mask, unsigned groups_left);
+  void wait_for_all_copies(Warp& warp, Mask mask);  // those without a group too
 
   // --- mbarriers, at addresses in shared memory ---
   // Who arrives: a thread, or what works beside the threads, of the mbarrier's own block or not.

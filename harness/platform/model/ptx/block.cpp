@@ -96,10 +96,18 @@ std::uint64_t special_value(Special what, unsigned thread, dim3 index, const Ker
       return grid.z;
     case Special::laneid:
       return thread % lanes;
+    case Special::warpid:
+      return thread / lanes;
     case Special::lanemask_lt:
-      return (std::uint64_t{1} << thread % lanes) - 1;
+      return (Mask{1} << thread % lanes) - 1;
+    case Special::lanemask_le:
+      return ~(~Mask{1} << thread % lanes);
     case Special::lanemask_eq:
-      return std::uint64_t{1} << thread % lanes;
+      return Mask{1} << thread % lanes;
+    case Special::lanemask_ge:
+      return ~Mask{0} << thread % lanes;
+    case Special::lanemask_gt:
+      return ~Mask{1} << thread % lanes;
     case Special::cluster_ctarank:
       return index.x % launch.cluster;
     case Special::cluster_nctarank:
@@ -354,38 +362,6 @@ void Block::leave(Warp& warp, std::uint32_t number, Mask mask) {
     warp.fragments[at].mask &= ~mask;
   }
   if (warp.fragments[number].mask == 0) arrive(warp, number);
-}
-
-// --- the block's barriers ---
-
-void Block::release(Barrier& barrier) {
-  const unsigned needed = barrier.needed != 0 ? barrier.needed : live_;
-  if (barrier.threads < needed) return;
-  ++barrier.generation;
-  barrier.threads = 0;
-}
-
-bool Block::meet(Warp& warp, unsigned number, unsigned threads, Mask mask) {
-  if (number >= barriers_.size()) throw Fault{"barrier of a number beyond 15", mask};
-  Barrier& barrier = barriers_[number];
-  barrier.waiting.resize(warps_.size(), 0);
-  std::uint32_t& waiting = barrier.waiting[warp.number];
-  if (waiting == 0) {
-    if (mask != warp.live) throw Fault{"barrier that only some lanes of a warp come to", mask};
-    if (threads % lanes != 0) throw Fault{"barrier of threads that are no whole warps", mask};
-    if (barrier.threads > 0 && barrier.needed != threads) {
-      throw Fault{"barrier at which warps expect different numbers of threads", mask};
-    }
-    barrier.needed = threads;
-    barrier.threads += static_cast<unsigned>(std::popcount(threads != 0 ? warp.exists : mask));
-    waiting = barrier.generation + 1;
-    ++result.barriers;
-  }
-  release(barrier);
-  if (barrier.generation < waiting) return false;
-  waiting = 0;
-  if (threads == 0) ++warp.interval;
-  return true;
 }
 
 }  // namespace gpubench::model::ptx

@@ -59,14 +59,23 @@ class Block {
   BlockResult result;
   const Program& program() const { return *program_; }
   const KernelLaunch& launch() const { return *launch_; }
-  // Whether all threads of the block, or `threads`, have come to the barrier; notes who has.
-  bool meet(Warp& warp, unsigned barrier, unsigned threads, Mask mask);
+  // Whether all threads of the block, or `threads`, have come to the barrier; notes who has, and
+  // how many of them vote.
+  bool meet(Warp& warp, unsigned barrier, unsigned threads, Mask mask, Mask votes = 0);
+  // The same without waiting for the others; whether the warp has come as a whole.
+  bool pass(Warp& warp, unsigned barrier, unsigned threads, Mask mask);
+  // Of those that met last.
+  unsigned votes_at(unsigned barrier) const { return barriers_[barrier].released; }
+  unsigned threads_at(unsigned barrier) const { return barriers_[barrier].released_threads; }
 
  private:
   struct Barrier {
     unsigned threads = 0;  // arrived
     unsigned needed = 0;   // 0: all that are there
+    unsigned votes = 0;
+    unsigned released = 0, released_threads = 0;  // votes and threads of the last generation
     std::uint32_t generation = 0;
+    bool is_waiting(unsigned warp) const { return warp < waiting.size() && waiting[warp] != 0; }
     std::vector<std::uint32_t> waiting;  // by warp: the generation that lets it go, or 0
   };
 
@@ -84,6 +93,8 @@ class Block {
   void split(Warp& warp, std::uint32_t number, const Op& op, std::uint32_t pc, Mask taken);
   void arrive(Warp& warp, std::uint32_t number);
   void leave(Warp& warp, std::uint32_t number, Mask mask);
+  // What is left of a warp comes to a barrier; false while lanes that are elsewhere may yet end.
+  bool come(Warp& warp, unsigned barrier, unsigned threads, Mask mask, Mask votes);
   void release(Barrier& barrier);
   std::string describe_fault(const Fault& fault, const Warp& warp, const Op& op) const;
   std::string describe_deadlock() const;

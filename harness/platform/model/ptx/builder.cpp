@@ -3,26 +3,21 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <set>
-#include <sstream>
+#include <utility>
 
-#include "harness/platform/model/ptx/windows.hpp"
+#include "harness/platform/model/launch/symbols.hpp"
 
 namespace gpubench::model::ptx {
 namespace {
-
-std::size_t aligned(std::size_t at, std::size_t alignment) {
-  return (at + alignment - 1) / alignment * alignment;
-}
 
 const std::map<std::string_view, Build>& opcodes() {
   static const auto all = [] {
     std::map<std::string_view, Build> table;
     for (const auto& family :
-         {integer_opcodes(), float_opcodes(), compare_opcodes(), convert_opcodes(),
-          memory_opcodes(), atomic_opcodes(), copy_opcodes(), warp_opcodes(), async_opcodes(),
-          matrix_opcodes(), warpgroup_opcodes(), tensor_memory_opcodes(), cluster_opcodes(),
-          multimem_opcodes()}) {
+         {integer_opcodes(), bit_opcodes(), float_opcodes(), compare_opcodes(), convert_opcodes(),
+          move_opcodes(), memory_opcodes(), atomic_opcodes(), copy_opcodes(), warp_opcodes(),
+          async_opcodes(), matrix_opcodes(), warpgroup_opcodes(), tensor_memory_opcodes(),
+          cluster_opcodes(), multimem_opcodes()}) {
       for (const Opcode& opcode : family) table.emplace(opcode.name, opcode.build);
     }
     return table;
@@ -48,19 +43,17 @@ constexpr SpecialName specials[] = {
     {"%nctaid.y", Special::nctaid_y},
     {"%nctaid.z", Special::nctaid_z},
     {"%laneid", Special::laneid},
+    {"%warpid", Special::warpid},
     {"%lanemask_lt", Special::lanemask_lt},
+    {"%lanemask_le", Special::lanemask_le},
     {"%lanemask_eq", Special::lanemask_eq},
+    {"%lanemask_ge", Special::lanemask_ge},
+    {"%lanemask_gt", Special::lanemask_gt},
     {"%cluster_ctarank", Special::cluster_ctarank},
     {"%cluster_nctarank", Special::cluster_nctarank},
     {"%envreg1", Special::envreg1},
     {"%envreg2", Special::envreg2},
 };
-
-// What symbols an operand names.
-void visit_symbols(const Operand& o, const auto& visit) {
-  if (o.kind == Operand::Kind::symbol) visit(o.name);
-  for (const Operand& e : o.elements) visit_symbols(e, visit);
-}
 
 }  // namespace
 
@@ -70,95 +63,65 @@ Builder::Builder(std::shared_ptr<const Module> module, const Kernel& kernel,
   program_->module = std::move(module);
   program_->kernel = &kernel;
   program_->shared_base = shared_base;
+  if (!kernel.unreadable.empty()) refuse(kernel.unreadable);
   add_register(8);  // always_defined
   add_register(8);  // nowhere
   lay_out_parameters();
-  lay_out_shared();
+  const std::set<std::string> named = named_symbols();
+  lay_out_shared(named);
+  lay_out_module_data(named);
   lay_out_local();
   lay_out_registers();
-}
-
-void Builder::lay_out_parameters() {
-  std::size_t at = 0;
-  for (const Variable& v : kernel_.parameters) {
-    at = aligned(at, v.alignment);
-    symbols_[v.name] = {Space::parameter, at};
-    program_->parameter_offsets.push_back(at);
-    at += v.bytes;
-  }
-  program_->parameter_bytes = at;
-}
-
-// Those variables that the kernel names, one after the other; the launch's own behind them.
-void Builder::lay_out_shared() {
-  std::set<std::string> named;
-  for (const Instruction& i : kernel_.instructions) {
-    for (const Operand& o : i.operands) {
-      visit_symbols(o, [&](const std::string& name) { named.insert(name); });
-    }
-  }
-  std::vector<const Variable*> all;
-  for (const auto& [name, v] : program_->module->shared) all.push_back(&v);
-  for (const Variable& v : kernel_.shared) all.push_back(&v);
-  std::erase_if(all, [&](const Variable* v) { return !named.contains(v->name); });
-  std::ranges::stable_sort(all, [](const Variable* a, const Variable* b) {
-    return std::pair(a->is_dynamic, b->alignment) < std::pair(b->is_dynamic, a->alignment);
-  });
-  std::size_t at = program_->shared_base;
-  for (const Variable* v : all) {
-    at = aligned(at, std::max<std::size_t>(v->alignment, 1));
-    symbols_[v->name] = {Space::shared, at};
-    at += v->bytes;
-  }
-  program_->static_shared_bytes = at - program_->shared_base;
-}
-
-void Builder::lay_out_local() {
-  std::size_t at = 0;
-  for (const Variable& v : kernel_.local) {
-    at = aligned(at, v.alignment);
-    symbols_[v.name] = {Space::local, at};
-    at += v.bytes;
-  }
-  program_->local_bytes = aligned(at, 16);
-}
-
-void Builder::lay_out_registers() {
-  for (const auto& [name, type] : kernel_.registers) {
-    const auto known = type_named(type);
-    if (!known) throw PtxError(program_->module->origin + ": register of type '" + type + "'");
-    registers_[name] = add_register(bytes_of(*known));
-  }
 }
 
 Register Builder::add_register(unsigned bytes) {
   const Register r{program_->file_bytes, program_->registers++, bytes};
   // A predicate is a mask; others have a place for each lane.
-  program_->file_bytes += 64 * ((bytes * lanes + 63) / 64);
+  program_->file_bytes += 64 * std::max(1u, (bytes * lanes + 63) / 64);
   return r;
 }
 
-const Operand& Builder::operand(std::size_t i) const {
+bool Builder::has(std::string_view part) {
+  bool found = false;
+  for (std::size_t i = 1; i < instruction_->parts.size(); ++i) {
+    if (instruction_->parts[i] == part) found = known_parts_[i] = true;
+  }
+  return found;
+}
+
+void Builder::accept(std::initializer_list<std::string_view> parts) {
+  for (const std::string_view part : parts) has(part);
+}
+
+void Builder::accept_all_parts() { known_parts_.assign(known_parts_.size(), true); }
+
+const Operand& Builder::operand(std::size_t i) {
   if (i >= instruction_->operands.size()) refuse("lacks an operand");
+  known_operands_[i] = true;
   return instruction_->operands[i];
 }
 
-Type Builder::type() const {
-  for (auto part = instruction_->parts.rbegin(); part != instruction_->parts.rend(); ++part) {
-    if (const auto type = type_named(*part)) return *type;
+Type Builder::type() {
+  for (std::size_t part = instruction_->parts.size(); part-- > 1;) {
+    if (type_named(instruction_->parts[part])) return type_at(part);
   }
   refuse("has no type");
 }
 
-Type Builder::type_at(std::size_t part) const {
+Type Builder::type_at(std::size_t part) {
   const auto& parts = instruction_->parts;
   const auto type = part < parts.size() ? type_named(parts[part]) : std::nullopt;
   if (!type) refuse("has no type where one is due");
+  known_parts_[part] = true;
   return *type;
 }
 
 Register Builder::constant(std::uint64_t bits, unsigned bytes) {
-  if (bytes < 8) bits &= (std::uint64_t{1} << 8 * bytes) - 1;
+  if (bytes == bytes_of(Type::pred)) {
+    bits = bits != 0 ? 1 : 0;
+  } else if (bytes < 8) {
+    bits &= (std::uint64_t{1} << 8 * bytes) - 1;
+  }
   const auto [found, is_new] = constants_.try_emplace({bits, bytes});
   if (is_new) {
     found->second = add_register(bytes);
@@ -167,14 +130,37 @@ Register Builder::constant(std::uint64_t bits, unsigned bytes) {
   return found->second;
 }
 
+void Builder::check_kind(const Register& r, unsigned bytes) const {
+  const unsigned of_predicates = bytes_of(Type::pred);
+  if (r.number != nowhere && (r.bytes == of_predicates) != (bytes == of_predicates)) {
+    refuse(bytes == of_predicates ? "has a number where it needs a predicate"
+                                  : "has a predicate where it needs a number");
+  }
+}
+
+bool Builder::is_predicate(const Operand& o) const {
+  const auto found = registers_.find(o.name);
+  return found != registers_.end() && found->second.bytes == bytes_of(Type::pred);
+}
+
+Register Builder::negatable(const Operand& o, bool& is_negated) {
+  Operand straight = o;
+  is_negated = std::exchange(straight.negated, false);
+  return source(straight, bytes_of(Type::pred));
+}
+
 Register Builder::source(const Operand& o, unsigned bytes) {
+  if (o.negated) refuse("has a '!' that it does not know");
   switch (o.kind) {
     case Operand::Kind::reg: {
       const auto found = registers_.find(o.name);
-      if (found != registers_.end()) return found->second;
+      if (found != registers_.end()) {
+        check_kind(found->second, bytes);
+        return found->second;
+      }
       const auto special = std::ranges::find(specials, o.name, &SpecialName::name);
       if (special == std::end(specials)) break;
-      const Register r = add_register(bytes);
+      const Register r = add_register(4);
       program_->specials.push_back({special->what, r});
       registers_.emplace(o.name, r);
       return r;
@@ -208,6 +194,7 @@ Register Builder::destination(const Operand& o, unsigned bytes) {
   if (o.kind != Operand::Kind::reg || found == registers_.end()) {
     refuse("writes to what is no register");
   }
+  check_kind(found->second, bytes);
   return found->second;
 }
 
@@ -224,13 +211,6 @@ std::vector<Register> Builder::vector_of(const Operand& o, unsigned bytes, bool 
   return all;
 }
 
-std::uint64_t Builder::address_of(const std::string& symbol, Space& space) const {
-  const auto found = symbols_.find(symbol);
-  if (found == symbols_.end()) refuse("names '" + symbol + "', which nothing declares");
-  space = found->second.space;
-  return found->second.address;
-}
-
 Register Builder::address(const Operand& o, Space space, std::int64_t& offset) {
   if (o.kind != Operand::Kind::address) refuse("needs an address in brackets");
   offset = o.offset;
@@ -238,7 +218,8 @@ Register Builder::address(const Operand& o, Space space, std::int64_t& offset) {
   if (base.kind == Operand::Kind::symbol) {
     Space own = Space::generic;
     const std::uint64_t at = address_of(base.name, own);
-    if (own != space && !(own == Space::global && space == Space::constant)) {
+    const bool is_module_data = own == Space::global;
+    if (is_module_data ? space != Space::global && space != Space::generic : own != space) {
       refuse("names '" + base.name + "', which lies in another space");
     }
     return constant(at, 8);
@@ -305,22 +286,56 @@ Op& Builder::add_simple(Handler run, unsigned destination_bytes,
 }
 
 void Builder::branch() {
+  accept({"uni"});
   Op& op = add(nullptr);
   op.flow = Flow::branch;
   jumps_.emplace_back(program_->ops.size() - 1, operand(0).name);
 }
 
-void Builder::leave() { add(nullptr).flow = Flow::leave; }
+void Builder::leave() {
+  accept({"uni"});
+  add(nullptr).flow = Flow::leave;
+}
+
+// Of what is not part of the kernel (calls.cpp).
+void Builder::refuse_call() const {
+  for (const Operand& o : instruction_->operands) {
+    if (o.kind == Operand::Kind::reg) refuse("calls through a pointer");
+    if (o.kind == Operand::Kind::symbol) {
+      refuse("calls " + o.name + ", which calls itself or whose body it cannot read");
+    }
+  }
+  unknown();
+}
+
+void Builder::refuse_what_is_left() const {
+  for (std::size_t i = 1; i < known_parts_.size(); ++i) {
+    if (!known_parts_[i])
+      refuse("has the modifier ." + instruction_->parts[i] + ", which it does not know");
+  }
+  for (const bool known : known_operands_) {
+    if (!known) refuse("has an operand that it does not know");
+  }
+}
 
 void Builder::build(const Instruction& instruction) {
   instruction_ = &instruction;
   first_op_.push_back(static_cast<std::uint32_t>(program_->ops.size()));
+  known_parts_.assign(instruction.parts.size(), false);
+  known_operands_.assign(instruction.operands.size(), false);
   const std::string& name = instruction.parts[0];
-  if (name == "bra") return branch();
-  if (name == "ret" || name == "exit") return leave();
-  const auto found = opcodes().find(name);
-  if (found == opcodes().end()) unknown();
-  found->second(*this);
+  if (name == "bra") {
+    branch();
+  } else if (name == "ret" || name == "exit") {
+    leave();
+  } else {
+    if (name == "call") refuse_call();
+    const auto found = opcodes().find(name);
+    if (found == opcodes().end()) unknown();
+    found->second(*this);
+    if (program_->ops.size() == first_op_.back()) unknown();
+  }
+  refuse_what_is_left();
 }
 
 std::shared_ptr<const Program> Builder::finish() {
@@ -340,10 +355,10 @@ std::shared_ptr<const Program> Builder::finish() {
 }
 
 void Builder::refuse(const std::string& why) const {
-  std::ostringstream what;
-  what << "the PTX engine cannot run " << kernel_.name << ": ";
-  if (instruction_ != nullptr) what << '\'' << instruction_->text << "' ";
-  throw PtxError(what.str() + why);
+  const std::string statement =
+      instruction_ == nullptr ? "" : '\'' + one_line(instruction_->text) + "' ";
+  throw PtxError("the PTX engine cannot run " + decoded_name(kernel_.name.c_str()) + ": " +
+                 statement + why);
 }
 
 void Builder::unknown() const { refuse("is an instruction that it does not know"); }
@@ -351,23 +366,6 @@ void Builder::unknown() const { refuse("is an instruction that it does not know"
 std::shared_ptr<const Program> lower(std::shared_ptr<const Module> module, const Kernel& kernel,
                                      std::size_t shared_base) {
   return Builder(std::move(module), kernel, shared_base).finish();
-}
-
-std::string Program::place(const Op& op) const {
-  const Instruction& i = kernel->instructions[op.instruction];
-  if (i.line.file >= module->files.size() || i.line.line == 0) return "?";
-  const std::string& file = module->files[i.line.file];
-  return file.substr(file.rfind('/') + 1) + ":" + std::to_string(i.line.line);
-}
-
-std::string Program::describe(const Op& op) const {
-  const std::string_view text = kernel->instructions[op.instruction].text;
-  constexpr std::size_t most = 120;
-  std::ostringstream line;
-  line << '\'';
-  for (const char c : text.substr(0, most)) line << (c == '\n' || c == '\t' ? ' ' : c);
-  line << (text.size() > most ? " ...' (" : "' (") << place(op) << ')';
-  return line.str();
 }
 
 }  // namespace gpubench::model::ptx

@@ -80,7 +80,7 @@ class Inliner {
     const auto callee = std::ranges::find_if(i.operands, is_name);
     if (!i.guard.empty() || callee == i.operands.end()) return false;
     const auto found = module_.functions.find(callee->name);
-    if (found == module_.functions.end()) return false;
+    if (found == module_.functions.end() || !found->second.unreadable.empty()) return false;
     const Kernel& f = found->second;
     if (std::ranges::find(active_, &f) != active_.end()) return false;
     Call within{&f, '#' + std::to_string(++calls_), {}, {}};
@@ -98,6 +98,10 @@ class Inliner {
     for (Variable v : f.local) {
       v.name += within.ending;
       kernel_.local.push_back(std::move(v));
+    }
+    for (const Variable& v : f.shared) {  // all calls have the same
+      const auto is_known = [&](const Variable& known) { return known.name == v.name; };
+      if (std::ranges::none_of(kernel_.shared, is_known)) kernel_.shared.push_back(v);
     }
     active_.push_back(&f);
     expand(f.instructions, f.labels, within);

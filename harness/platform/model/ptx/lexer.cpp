@@ -75,6 +75,15 @@ void Lexer::skip_line() {
   advance();
 }
 
+void Lexer::skip_past(std::string_view end) {
+  for (unsigned depth = 0; !token_.empty();) {
+    const std::string_view token = take();
+    if (token == "{") ++depth;
+    if (token == "}" && depth > 0) --depth;
+    if (depth == 0 && token == end) return;
+  }
+}
+
 void Lexer::skip_braces() {
   expect("{");
   for (unsigned depth = 1; depth > 0;) {

@@ -21,7 +21,8 @@ class Lexer {
   std::string_view text() const { return text_; }
   unsigned line() const;
   void skip_line();
-  void skip_braces();  // from '{' at hand to its '}'
+  void skip_past(std::string_view end);  // that stands outside braces, or to the end
+  void skip_braces();                    // from '{' at hand to its '}'
 
  private:
   void advance();

@@ -26,6 +26,7 @@ void BlockMemory::begin(const Program& program, const KernelLaunch& launch, unsi
   std::memset(static_cast<void*>(shared_.data()), 0xFF, shared_.size() * sizeof(Page));
   written_.assign(shared_.size() * sizeof(Page), 0);
   local_bytes_ = program.local_bytes;
+  module_data_ = program.module_data;
   local_.assign(local_bytes_ * lanes * warps, std::byte{0xFF});
   guarded.clear();
   recent_ = {};
@@ -166,6 +167,12 @@ View BlockMemory::view(Space space, Mask mask, const Addresses& addresses, unsig
       within(parameters_.size(), "the kernel's parameters");
       if (writes) throw Fault{"store to a parameter", mask};
       return {parameters_.data(), 0};
+    case Space::constant:
+      within(module_data_.size(), "the variables at module scope");
+      if (writes) {
+        throw Fault{"store to a variable at module scope, which the PTX engine only reads", mask};
+      }
+      return {module_data_.data(), 0};
     default:
       check_global(mask, addresses, bytes, writes, host);
       return {};

@@ -77,7 +77,7 @@ class BlockMemory {
   std::vector<std::uint8_t> written_;  // a byte each of shared memory
   std::vector<std::byte> local_;
   std::size_t local_bytes_ = 0;
-  std::vector<std::byte> parameters_;
+  std::vector<std::byte> parameters_, module_data_;
   std::uint64_t shared_begin_ = 0, shared_end_ = 0, dynamic_begin_ = 0;
 };
 

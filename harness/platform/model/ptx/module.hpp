@@ -57,11 +57,22 @@ struct Instruction {
   bool has(std::string_view part) const;
 };
 
+// Where a variable's initial value holds the address of another.
+struct Address {
+  std::size_t at = 0;
+  std::string name;
+  std::uint64_t offset = 0;
+};
+
 struct Variable {
   std::string name;
   std::size_t bytes = 0;  // 0 of an extern array
   std::size_t alignment = 1;
   bool is_dynamic = false;  // extern .shared
+  // Of a module's global and constant ones:
+  std::vector<std::byte> initial{};
+  std::vector<Address> addresses{};
+  std::string unusable{};  // why no kernel can use it: "is declared elsewhere"
 };
 
 struct Kernel {  // or a function
@@ -74,6 +85,7 @@ struct Kernel {  // or a function
   std::vector<Variable> shared;                  // declared in its body
   std::vector<Instruction> instructions;
   std::map<std::string, std::size_t> labels;  // to the next instruction's index
+  std::string unreadable;                     // why its body could not be read, or ""
 };
 
 struct Module {
@@ -83,9 +95,10 @@ struct Module {
   std::vector<Kernel> kernels;
   std::map<std::string, Kernel> functions;
   std::map<std::string, Variable> shared;
+  std::map<std::string, Variable> variables;  // global and constant
 };
 
-// PtxError names the line that cannot be read.
+// What cannot be read is left to the kernels that need it. PtxError: the text ends too early.
 std::shared_ptr<const Module> parse(std::string text, std::string origin);
 
 }  // namespace gpubench::model::ptx

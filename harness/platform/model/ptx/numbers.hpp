@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 namespace gpubench::model::ptx {
 
@@ -99,6 +100,12 @@ inline double odd_sum(double a, double b) {
   return std::bit_cast<double>((lost > 0) == (sum > 0) ? bits + 1 : bits - 1);
 }
 
+// Numbers too small to be normal count as 0 with their sign.
+template <class T>
+T flushed(T x) {
+  return std::fabs(x) < std::numeric_limits<T>::min() ? std::copysign(T{0}, x) : x;
+}
+
 // A double that is exact, or odd where it is not, as a float.
 inline float to_float(double x, Rounding rounding) {
   const auto nearest = static_cast<float>(x);
@@ -109,6 +116,13 @@ inline float to_float(double x, Rounding rounding) {
   if (down && nearest > x) return std::nextafterf(nearest, -INFINITY);
   if (!down && nearest < x) return std::nextafterf(nearest, INFINITY);
   return nearest;
+}
+
+// a + b; a sum of nothing is -0 where it is rounded down (IEEE 754, 6.3).
+inline float sum_to_float(double a, double b, Rounding rounding) {
+  const double sum = odd_sum(a, b);
+  if (sum != 0 || (a == 0 && std::signbit(a) == std::signbit(b))) return to_float(sum, rounding);
+  return rounding == Rounding::down ? -0.0f : 0.0f;
 }
 
 }  // namespace gpubench::model::ptx

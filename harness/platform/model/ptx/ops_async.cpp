@@ -71,7 +71,8 @@ void require_parts(Builder& b, std::string_view order, Parts others) {
     const bool is_order = !order.empty() && (part == order || part == "cta" || part == "cluster");
     if (!is_order && std::ranges::find(others, part) == others.end()) b.unknown();
   }
-  if (i.has(order) != (i.has("cta") != i.has("cluster"))) b.unknown();
+  if (b.has(order) != (b.has("cta") != b.has("cluster"))) b.unknown();
+  b.accept_all_parts();
 }
 
 void build_mbarrier(Builder& b) {
@@ -85,9 +86,9 @@ void build_mbarrier(Builder& b) {
     extra.address_bytes = a.bytes;
     Builder::set_a(op, a);
   };
-  const bool is_shared = i.has("shared") || i.has("shared::cta");
-  const bool arrives_in_cluster = i.has("shared::cluster") && i.parts[1] == "arrive" &&
-                                  !i.has("expect_tx") && b.operand_count() == 2;
+  const bool is_shared = b.has("shared") || b.has("shared::cta");
+  const bool arrives_in_cluster = b.has("shared::cluster") && i.parts[1] == "arrive" &&
+                                  !b.has("expect_tx") && b.operand_count() == 2;
   if (is_shared == arrives_in_cluster) b.unknown();
   if (i.parts[1] == "init") {
     require_parts(b, "", {"shared", "shared::cta", "b64"});
@@ -96,18 +97,18 @@ void build_mbarrier(Builder& b) {
   } else if (i.parts[1] == "arrive") {
     require_parts(b, "release", {"expect_tx", "shared", "shared::cta", "shared::cluster", "b64"});
     if (b.operand(0).kind != Operand::Kind::sink) b.refuse("asks for the phase's state");
-    if (i.has("expect_tx") || b.operand_count() == 3) {
+    if (b.has("expect_tx") || b.operand_count() == 3) {
       extra.sources = {b.source(b.operand(2), 4)};
     }
-    finish(b.add(i.has("expect_tx")   ? &expect_at_mbarrier
+    finish(b.add(b.has("expect_tx")   ? &expect_at_mbarrier
                  : arrives_in_cluster ? &arrive_at_mbarrier_of_cluster
                                       : &arrive_at_mbarrier),
            b.operand(1));
-  } else if (i.parts[1] == "try_wait" && i.has("parity") && b.operand_count() == 3) {
+  } else if (i.parts[1] == "try_wait" && b.has("parity") && b.operand_count() == 3) {
     require_parts(b, "acquire", {"parity", "shared", "shared::cta", "b64"});
-    extra.destinations = {b.destination(b.operand(0), 4)};
+    extra.destinations = {b.destination(b.operand(0), bytes_of(Type::pred))};
     extra.sources = {b.source(b.operand(2), 4)};
-    finish(b.add_waiting(i.has("cluster") ? &wait_at_mbarrier<true> : &wait_at_mbarrier<false>),
+    finish(b.add_waiting(b.has("cluster") ? &wait_at_mbarrier<true> : &wait_at_mbarrier<false>),
            b.operand(1));
   } else {
     b.unknown();
@@ -115,7 +116,10 @@ void build_mbarrier(Builder& b) {
 }
 
 void nothing(Warp&, const Op&, Mask) {}
-void build_nothing(Builder& b) { b.add(&nothing).defines_itself = true; }
+void build_nothing(Builder& b) {
+  b.accept_all_parts();
+  b.add(&nothing).defines_itself = true;
+}
 
 template <AsyncUnit::Fence fence>
 void fence_mbarriers(Warp& w, const Op&, Mask mask) {
@@ -132,12 +136,12 @@ void build_fence(Builder& b) {
   const auto& parts = b.instruction().parts;
   const auto is = [&](Parts wanted) { return std::ranges::equal(parts, wanted); };
   const auto orders = [&](Fence fence) {
+    b.accept_all_parts();
     b.add(fence == Fence::initialisation   ? &fence_mbarriers<Fence::initialisation>
           : fence == Fence::proxy_of_block ? &fence_mbarriers<Fence::proxy_of_block>
                                            : &fence_mbarriers<Fence::proxy_of_cluster>)
         .defines_itself = true;
   };
-  if (b.operand_count() != 0) b.unknown();
   if (is({"fence", "mbarrier_init", "release", "cluster"})) return orders(Fence::initialisation);
   if (is({"fence", "proxy", "async", "shared::cta"})) return orders(Fence::proxy_of_block);
   if (is({"fence", "proxy", "async"}) || is({"fence", "proxy", "async", "shared::cluster"})) {
@@ -159,6 +163,18 @@ void build_membar(Builder& b) {
   build_nothing(b);
 }
 
+void build_dependence(Builder& b) {
+  const auto& parts = b.instruction().parts;
+  if (parts.size() != 2 || !is_one_of(parts[1], {"wait", "launch_dependents"})) b.unknown();
+  build_nothing(b);
+}
+
+// What only changes how long things take: "nanosleep.u32 t", "prefetch.global.L2 [a]".
+void build_hint(Builder& b) {
+  for (std::size_t i = 0; i < b.operand_count(); ++i) b.operand(i);
+  build_nothing(b);
+}
+
 // "setmaxnreg.inc.sync.aligned.u32 232": registers are as many as the PTX names.
 void build_registers(Builder& b) {
   const std::uint64_t count = b.operand(0).bits;
@@ -171,8 +187,11 @@ void trap(Warp&, const Op&, Mask mask) { throw Fault{"trap", mask}; }
 void build_trap(Builder& b) { b.add(&trap); }
 
 constexpr Opcode opcodes[] = {
-    {"mbarrier", &build_mbarrier},      {"fence", &build_fence},          {"membar", &build_membar},
-    {"griddepcontrol", &build_nothing}, {"setmaxnreg", &build_registers}, {"trap", &build_trap},
+    {"mbarrier", &build_mbarrier},    {"fence", &build_fence},
+    {"membar", &build_membar},        {"griddepcontrol", &build_dependence},
+    {"setmaxnreg", &build_registers}, {"trap", &build_trap},
+    {"nanosleep", &build_hint},       {"prefetch", &build_hint},
+    {"prefetchu", &build_hint},
 };
 
 }  // namespace

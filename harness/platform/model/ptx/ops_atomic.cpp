@@ -84,6 +84,43 @@ void add_and_release(Warp& w, const Op& op, Mask mask) {
   w.defined(op.dn) |= mask;
 }
 
+// Element by element: of no more at once is a vector's atomic one.
+void add_vector(Warp& w, const Op& op, Mask mask) {
+  const Extra& e = *op.extra;
+  for (const Register& r : e.sources) w.require(r.number, mask, "an atomic's operand");
+  const Addresses all = addresses_of(w, op, mask);
+  each_space(e.space, mask, all, [&](Space space, Mask here, const Addresses& addresses) {
+    Mask host = 0;
+    const View view = w.block.view(space, here, addresses, e.bytes, true, w.number, &host);
+    note_access(w, op, space, EventKind::atomic, e.bytes, here, addresses, host);
+    for (std::size_t k = 0; k < e.sources.size(); ++k) {
+      const float* const more = w.row<float>(e.sources[k].offset);
+      for_lanes(here, [&](unsigned i) {
+        const float old = exchange_with<float>(view.at(addresses[i], i) + k * sizeof(float),
+                                               [&](float value) { return value + more[i]; });
+        if (!e.destinations.empty()) w.row<float>(e.destinations[k].offset)[i] = old;
+      });
+    }
+  });
+  for (const Register& r : e.destinations) w.define(r, mask);
+}
+
+// "atom.global.add.v2.f32 {d, e}, [a], {b, c}", which global memory alone has.
+void build_vector(Builder& b, bool returns) {
+  const std::size_t elements = b.has("v2") ? 2 : b.has("v4") ? 4 : 0;
+  if (elements == 0 || b.type() != Type::f32 || !b.has("add") || !b.has("global")) b.unknown();
+  Extra& extra = b.extra();
+  extra.space = space_of(b);
+  extra.bytes = static_cast<unsigned>(elements * sizeof(float));
+  const std::size_t first = returns ? 1 : 0;
+  if (returns) extra.destinations = b.vector_of(b.operand(0), sizeof(float), true);
+  extra.sources = b.vector_of(b.operand(first + 1), sizeof(float), false);
+  if (extra.sources.size() != elements || (returns && extra.destinations.size() != elements)) {
+    b.refuse("has another number of registers");
+  }
+  add_access(b, &add_vector, b.operand(first), extra);
+}
+
 struct ChangeName {
   std::string_view name;
   Change change;
@@ -99,22 +136,22 @@ void build_atomic(Builder& b, bool returns) {
   Handler run = nullptr;
   if (type == Type::f32) run = &atomic<float>;
   if (type == Type::f64) run = &atomic<double>;
+  if (type == Type::b16 && b.has("cas")) run = &atomic<std::uint16_t>;
   with_integer(type, [&]<class T>(T) {
     if constexpr (sizeof(T) >= 4) run = &atomic<T>;
   });
-  const auto& parts = b.instruction().parts;
+  b.accept({"relaxed", "acquire", "release", "acq_rel", "cta", "cluster", "gpu", "sys"});
+  if (b.operand(returns ? 2 : 1).kind == Operand::Kind::vector) return build_vector(b, returns);
   const ChangeName* change = nullptr;
-  for (const std::string& part : parts) {
-    for (const ChangeName& c : change_names) {
-      if (c.name == part) change = &c;
-    }
+  for (const ChangeName& c : change_names) {
+    if (b.has(c.name)) change = &c;
   }
-  const bool released = returns && type == Type::u32 && b.instruction().has("release") &&
-                        change != nullptr && change->change == Change::add;
+  const bool released = returns && type == Type::u32 && b.has("release") && change != nullptr &&
+                        change->change == Change::add;
   if (released) run = &add_and_release;
   const bool of_float = is_float(type) && change != nullptr && change->change != Change::add &&
                         change->change != Change::exch;
-  if (run == nullptr || change == nullptr || of_float || parts.size() > 6) b.unknown();
+  if (run == nullptr || change == nullptr || of_float) b.unknown();
   Extra& extra = b.extra();
   extra.space = space_of(b);
   extra.type = type;

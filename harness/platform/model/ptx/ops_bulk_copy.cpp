@@ -158,16 +158,15 @@ void copy_box(Warp& w, const Op& op, Mask mask) {
 // [barrier]" and "... .tensor.2d ... [to], [map, {column, row}], [barrier]"; with a mask of ranks
 // behind them, ".multicast::cluster"; with an mbarrier of either block of a pair, ".cta_group::2".
 void build_bulk_copy(Builder& b) {
-  const Instruction& i = b.instruction();
-  const bool is_box = i.has("tensor");
-  const bool to_shared = (i.has("shared::cluster") || i.has("shared::cta")) &&
-                         i.has("mbarrier::complete_tx::bytes") && i.has("global");
-  const bool is_multicast = i.has("multicast::cluster");
+  const bool is_box = b.has("tensor");
+  const bool to_shared = (b.has("shared::cluster") || b.has("shared::cta")) &&
+                         b.has("mbarrier::complete_tx::bytes") && b.has("global");
+  const bool is_multicast = b.has("multicast::cluster");
   const std::size_t operands = (is_box ? 3 : 4) + std::size_t{is_multicast};
   if (!to_shared || b.operand_count() != operands) b.unknown();
-  const bool is_pairs = i.has("cta_group::2");
+  const bool is_pairs = b.has("cta_group::2");
   if (is_pairs && (!is_box || is_multicast)) b.unknown();
-  if (is_box && (!i.has("2d") || !i.has("tile"))) b.unknown();
+  if (is_box && (!b.has("2d") || !b.has("tile"))) b.unknown();
   Extra& extra = b.extra();
   extra.space = Space::shared;
   extra.group = is_pairs ? 2 : 1;

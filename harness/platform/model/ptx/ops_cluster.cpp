@@ -52,6 +52,7 @@ void map_shared_address(Warp& w, const Op& op, Mask mask) {
 void build_map(Builder& b) {
   const auto& parts = b.instruction().parts;
   if (b.type() == Type::u32 && parts.size() == 3 && parts[1] == "shared::cluster") {
+    b.accept_all_parts();
     const unsigned sources[] = {4, 4};
     b.add_simple(&map_shared_address, 4, sources);
     return;
@@ -66,11 +67,11 @@ constexpr Opcode opcodes[] = {{"mapa", &build_map}};
 }  // namespace
 
 void build_cluster_barrier(Builder& b) {
-  const Instruction& i = b.instruction();
-  if (!i.has("aligned") || i.has("relaxed")) b.unknown();
-  if (i.has("arrive")) {
+  if (!b.has("aligned")) b.unknown();
+  b.accept({"acquire", "release"});
+  if (b.has("arrive")) {
     b.add(&arrive);
-  } else if (i.has("wait")) {
+  } else if (b.has("wait")) {
     b.add_waiting(&wait);
   } else {
     b.unknown();

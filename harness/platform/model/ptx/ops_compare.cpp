@@ -86,10 +86,15 @@ struct Widened {
 };
 
 template <class F>
-Handler compare(Type type) {
+struct Flushed {
+  bool operator()(float a, float b) const { return F()(flushed(a), flushed(b)); }
+};
+
+template <class F>
+Handler compare(Type type, bool flushes) {
   switch (type) {
     case Type::f32:
-      return Comparison<F, float>::handler();
+      return flushes ? Comparison<Flushed<F>, float>::handler() : Comparison<F, float>::handler();
     case Type::f64:
       return Comparison<F, double>::handler();
     case Type::f16:
@@ -108,7 +113,7 @@ Handler compare(Type type) {
 
 struct Relation {
   std::string_view name;
-  Handler (*of)(Type type);
+  Handler (*of)(Type type, bool flushes);
 };
 // lo, ls, hi and hs are lt, le, gt and ge of types without a sign.
 constexpr Relation relations[] = {
@@ -119,20 +124,129 @@ constexpr Relation relations[] = {
     {"ltu", &compare<Or<Lt>>}, {"leu", &compare<Or<Le>>}, {"gtu", &compare<Or<Gt>>},
     {"geu", &compare<Or<Ge>>}, {"num", &compare<Num>},    {"nan", &compare<Nan>},
 };
-
-// "setp.lt.f32 p, a, b": of the forms with a second predicate or one to combine with, none is
-// known.
-void set_predicate(Builder& b) {
-  if (b.instruction().parts.size() != 3) b.unknown();
-  const Type type = b.type();
-  Handler run = nullptr;
-  for (const Relation& relation : relations) {
-    if (relation.name == b.instruction().parts[1]) run = relation.of(type);
+Handler relation(Builder& b, Type type) {
+  const bool flushes = type == Type::f32 && b.has("ftz");
+  for (const Relation& r : relations) {
+    if (!b.has(r.name)) continue;
+    if (const Handler run = r.of(type, flushes)) return run;
   }
-  if (run == nullptr) b.unknown();
+  b.unknown();
+  return nullptr;
+}
+
+// Compares operands 1 and 2 into d.
+void add_comparison(Builder& b, Type type, const Register& d) {
   const unsigned width = bytes_of(type);
-  const unsigned sources[] = {width, width};
-  b.add_simple(run, 4, sources);
+  const Register first = b.source(b.operand(1), width), second = b.source(b.operand(2), width);
+  if (first.bytes != width || second.bytes != width) b.refuse("reads a register of another width");
+  Op& op = b.add(relation(b, type));
+  Builder::set_destination(op, d);
+  Builder::set_a(op, first);
+  Builder::set_b(op, second);
+}
+
+enum class Join : std::int64_t { nothing, both, either, one };
+Mask joined(Join how, Mask a, Mask b) {
+  switch (how) {
+    case Join::nothing:
+      return a;
+    case Join::both:
+      return a & b;
+    case Join::either:
+      return a | b;
+    case Join::one:
+      return a ^ b;
+  }
+  return a;
+}
+// What was compared, and its opposite, each joined with another predicate.
+void join(Warp& w, const Op& op, Mask mask) {
+  const Extra& e = *op.extra;
+  const Mask compared = w.predicate(op.a);
+  Mask other = w.predicate(op.b);
+  if (e.first_sign < 0) other = ~other;
+  const Mask known = w.defined(op.an) & w.defined(op.bn) & mask;
+  Mask value = compared;
+  for (const Register& to : e.destinations) {
+    const Mask result = joined(static_cast<Join>(op.offset), value, other);
+    value = ~compared;
+    if (to.number == nowhere) continue;
+    Mask& d = w.predicate(to.offset);
+    d = (d & ~mask) | (result & mask);
+    Mask& defined = w.defined(to.number);
+    defined = (defined & ~mask) | known;
+  }
+}
+
+// "setp.lt.f32 p, a, b", and "setp.lt.and.f32 p|q, a, b, !c".
+void set_predicate(Builder& b) {
+  const Type type = b.type();
+  const unsigned width = bytes_of(Type::pred);
+  const Operand& to = b.operand(0);
+  const bool is_pair = to.kind == Operand::Kind::pair;
+  const Join how = b.has("and")   ? Join::both
+                   : b.has("or")  ? Join::either
+                   : b.has("xor") ? Join::one
+                                  : Join::nothing;
+  if (!is_pair && how == Join::nothing) return add_comparison(b, type, b.destination(to, width));
+  Extra& extra = b.extra();
+  for (const Operand& each : is_pair ? to.elements : std::vector{to}) {
+    extra.destinations.push_back(b.destination(each, width));
+  }
+  const Register compared = b.scratch(width);
+  add_comparison(b, type, compared);
+  bool is_negated = false;
+  const Register other = how == Join::nothing ? compared : b.negatable(b.operand(3), is_negated);
+  extra.first_sign = is_negated ? -1 : 1;
+  Op& op = b.add(&join);
+  op.defines_itself = true;
+  op.offset = static_cast<std::int64_t>(how);
+  op.extra = &extra;
+  Builder::set_a(op, compared);
+  Builder::set_b(op, other);
+}
+
+// "set.lt.u32.f32 d, a, b": all ones, or 1.0, where it holds.
+void spread(Warp& w, const Op& op, Mask mask) {
+  const Mask holds = w.predicate(op.a);
+  auto* const d = w.row<std::uint32_t>(op.d);
+  for_lanes(mask,
+            [&](unsigned i) { d[i] = holds >> i & 1 ? static_cast<std::uint32_t>(op.offset) : 0; });
+}
+void set_number(Builder& b) {
+  const auto& parts = b.instruction().parts;
+  if (parts.size() < 4) b.unknown();
+  const Type to = b.type_at(parts.size() - 2);
+  if (to != Type::u32 && to != Type::s32 && to != Type::f32) b.unknown();
+  const Register compared = b.scratch(bytes_of(Type::pred));
+  add_comparison(b, b.type_at(parts.size() - 1), compared);
+  Op& op = b.add(&spread);
+  op.offset = to == Type::f32 ? 0x3f800000 : 0xffffffff;
+  Builder::set_destination(op, b.destination(b.operand(0), 4));
+  Builder::set_a(op, compared);
+}
+
+// "slct.f32.s32 d, a, b, c": a where c >= 0.
+template <class T, class C>
+struct ByItsSign {
+  T operator()(T a, T b, C c) const { return c >= 0 ? a : b; }
+};
+template <class C>
+void add_choice(Builder& b, unsigned width) {
+  const unsigned sources[] = {width, width, 4};
+  with_integer(width == 2   ? Type::u16
+               : width == 4 ? Type::u32
+                            : Type::u64,
+               [&]<class T>(T) {
+                 b.add_simple(Ternary<ByItsSign<T, C>, T, T, T, C>::handler(), width, sources);
+               });
+}
+void select_by_sign(Builder& b) {
+  const auto& parts = b.instruction().parts;
+  const Type by = b.type_at(parts.size() - 1);
+  if (by != Type::s32 && by != Type::f32) b.unknown();
+  const unsigned width = bytes_of(b.type_at(parts.size() - 2));
+  by == Type::s32 ? add_choice<std::int32_t>(b, width) : add_choice<float>(b, width);
 }
 
 template <class T>
@@ -149,14 +263,17 @@ void select(Warp& w, const Op& op, Mask mask) {
 }
 void select_by_predicate(Builder& b) {
   const unsigned width = bytes_of(b.type());
-  const unsigned sources[] = {width, width, 4};
+  const unsigned sources[] = {width, width, bytes_of(Type::pred)};
   Handler run = width == 2   ? &select<std::uint16_t>
                 : width == 4 ? &select<std::uint32_t>
                              : &select<std::uint64_t>;
   b.add_simple(run, width, sources).defines_itself = true;
 }
 
-constexpr Opcode opcodes[] = {{"setp", &set_predicate}, {"selp", &select_by_predicate}};
+constexpr Opcode opcodes[] = {{"setp", &set_predicate},
+                              {"selp", &select_by_predicate},
+                              {"set", &set_number},
+                              {"slct", &select_by_sign}};
 
 }  // namespace
 

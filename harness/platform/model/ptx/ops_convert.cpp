@@ -1,15 +1,16 @@
-// From one type to another: PTX ISA, "cvt", "mov", "cvta".
+// From one type to another: PTX ISA, "cvt", "cvt.pack".
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "harness/platform/model/ptx/handlers.hpp"
 #include "harness/platform/model/ptx/numbers.hpp"
-#include "harness/platform/model/ptx/windows.hpp"
 
 namespace gpubench::model::ptx {
 namespace {
 
-// To an integer: in what direction; what is beyond its range is its nearest end, and NaN 0.
+// To an integer: in what direction; what is beyond its range is its nearest end. NaN is 0 where no
+// 64 bits are about, and otherwise the highest bit alone.
 enum class Whole { nearest, zero, down, up };
 template <Whole direction, class T>
 T whole(T x) {
@@ -22,8 +23,10 @@ template <Whole direction, class D>
 struct ToInteger {
   template <class S>
   D operator()(S a) const {
-    if (a != a)
-      return std::is_same_v<S, double> && sizeof(D) == 8 ? std::numeric_limits<D>::min() : D{0};
+    if (a != a) {
+      constexpr bool is_wide = sizeof(S) == 8 || sizeof(D) == 8;
+      return is_wide ? static_cast<D>(std::make_unsigned_t<D>{1} << (8 * sizeof(D) - 1)) : D{0};
+    }
     const S x = whole<direction>(a);
     constexpr S beyond = static_cast<S>((std::numeric_limits<D>::max() >> 1) + 1) * 2;
     if (x >= beyond) return std::numeric_limits<D>::max();
@@ -57,27 +60,44 @@ struct SaturatingCast {
 struct Clamp {  // cvt.sat.f32.f32
   float operator()(float a) const { return a >= 0 ? (a > 1 ? 1.0f : a) : 0.0f; }
 };
-template <Rounding rounding>
+template <Rounding rounding, bool flushes>
 struct Narrow {
-  float operator()(double a) const { return to_float(a, rounding); }
+  float operator()(double a) const {
+    const float narrow = to_float(a, rounding);
+    return flushes ? flushed(narrow) : narrow;
+  }
 };
-template <class As>
-struct Widen {
-  float operator()(std::uint16_t a) const { return As()(a); }
+template <class D, Rounding rounding>
+struct FromInteger {
+  template <class S>
+  D operator()(S a) const {
+    const D nearest = static_cast<D>(a);
+    if constexpr (rounding == Rounding::nearest) return nearest;
+    const auto exact = static_cast<__int128>(a), got = static_cast<__int128>(nearest);
+    constexpr D infinity = std::numeric_limits<D>::infinity();
+    const bool down = rounding == Rounding::down || (rounding == Rounding::zero && exact > 0);
+    if (down && got > exact) return std::nextafter(nearest, -infinity);
+    if (!down && got < exact) return std::nextafter(nearest, infinity);
+    return nearest;
+  }
 };
-struct FromHalf {
-  float operator()(std::uint16_t a) const { return half_to_float(a); }
-};
-struct FromBfloat {
-  float operator()(std::uint16_t a) const { return bfloat16_to_float(a); }
-};
-// Sixteen bits of any number.
-template <bool is_half, Rounding rounding>
+// Sixteen bits of any number, which rounds once: a double holds it, or is odd.
+template <const Format* format, Rounding rounding>
 struct ToSmall {
   template <class S>
   std::uint16_t operator()(S a) const {
-    return static_cast<std::uint16_t>(
-        encode(static_cast<double>(a), is_half ? half : bfloat16, rounding, false));
+    double x = static_cast<double>(a);
+    if constexpr (std::is_integral_v<S> && sizeof(S) == 8) {
+      const S low = a & 0xffffffff;
+      x = odd_sum(static_cast<double>(a - low), static_cast<double>(low));
+    }
+    return static_cast<std::uint16_t>(encode(x, *format, rounding, false));
+  }
+};
+struct ToTf32 {  // ties away from zero
+  std::uint32_t operator()(float a) const {
+    const auto bits = std::bit_cast<std::uint32_t>(a);
+    return std::isfinite(a) ? (bits + 0x1000) & 0xffffe000 : bits;
   }
 };
 
@@ -119,72 +139,128 @@ void add_conversion(Builder& b) {
   op.extra = &extra;
 }
 
-template <class S, class D>
-void float_to_integer(Builder& b) {
-  const Instruction& i = b.instruction();
-  if (i.has("rni")) return add_conversion<ToInteger<Whole::nearest, D>, D, S>(b);
-  if (i.has("rzi")) return add_conversion<ToInteger<Whole::zero, D>, D, S>(b);
-  if (i.has("rmi")) return add_conversion<ToInteger<Whole::down, D>, D, S>(b);
-  if (i.has("rpi")) return add_conversion<ToInteger<Whole::up, D>, D, S>(b);
+// What is converted: how it lies in its register, and what a conversion gets of it.
+template <class T>
+struct Plain {
+  using Stored = T;
+  template <class F>
+  using With = F;
+};
+struct FlushedFloat {
+  using Stored = float;
+  template <class F>
+  struct With {
+    auto operator()(float a) const { return F()(flushed(a)); }
+  };
+};
+template <const Format* format>
+struct Small {
+  using Stored = std::uint16_t;
+  template <class F>
+  struct With {
+    auto operator()(std::uint16_t a) const {
+      return F()(format == &half ? half_to_float(a) : bfloat16_to_float(a));
+    }
+  };
+  template <class F>
+  struct Narrowed {
+    std::uint16_t operator()(float a) const { return ToSmall<format, Rounding::nearest>()(F()(a)); }
+  };
+};
+template <class Source, class F, class D>
+void add_from(Builder& b) {
+  add_conversion<typename Source::template With<F>, D, typename Source::Stored>(b);
+}
+
+// Calls `visit` with the constant that the instruction's modifier means.
+template <class Visit>
+void with_rounding(Builder& b, Visit&& visit) {
+  if (b.has("rn")) return visit(std::integral_constant<Rounding, Rounding::nearest>());
+  if (b.has("rz")) return visit(std::integral_constant<Rounding, Rounding::zero>());
+  if (b.has("rm")) return visit(std::integral_constant<Rounding, Rounding::down>());
+  if (b.has("rp")) return visit(std::integral_constant<Rounding, Rounding::up>());
   b.unknown();
 }
-template <class T>
-void float_to_whole(Builder& b) {
-  const Instruction& i = b.instruction();
-  if (i.has("rni")) return add_conversion<ToWhole<Whole::nearest>, T, T>(b);
-  if (i.has("rzi")) return add_conversion<ToWhole<Whole::zero>, T, T>(b);
-  if (i.has("rmi")) return add_conversion<ToWhole<Whole::down>, T, T>(b);
-  if (i.has("rpi")) return add_conversion<ToWhole<Whole::up>, T, T>(b);
+template <class Visit>
+bool with_whole(Builder& b, Visit&& visit) {
+  if (b.has("rni")) return visit(std::integral_constant<Whole, Whole::nearest>()), true;
+  if (b.has("rzi")) return visit(std::integral_constant<Whole, Whole::zero>()), true;
+  if (b.has("rmi")) return visit(std::integral_constant<Whole, Whole::down>()), true;
+  if (b.has("rpi")) return visit(std::integral_constant<Whole, Whole::up>()), true;
+  return false;
+}
+
+template <class Source, class D>
+void float_to_integer(Builder& b) {
+  b.accept({"sat"});  // as it is anyway
+  const bool known = with_whole(b, [&]<Whole way>(std::integral_constant<Whole, way>) {
+    add_from<Source, ToInteger<way, D>, D>(b);
+  });
+  if (!known) b.unknown();
+}
+// To a whole number of the same type, or to the number itself.
+template <class Source>
+void float_to_float(Builder& b) {
+  using T = typename Source::Stored;
+  const bool known = with_whole(b, [&]<Whole way>(std::integral_constant<Whole, way>) {
+    if constexpr (std::is_floating_point_v<T>) {
+      add_from<Source, ToWhole<way>, T>(b);
+    } else {
+      add_from<Source, typename Source::template Narrowed<ToWhole<way>>, T>(b);
+    }
+  });
+  if (known) return;
   if constexpr (std::is_same_v<T, float>) {
-    if (i.has("sat") && i.parts.size() == 4) return add_conversion<Clamp, T, T>(b);
+    return b.has("sat") ? add_from<Source, Clamp, T>(b) : add_from<Source, Cast<T>, T>(b);
   }
   b.unknown();
 }
 void double_to_float(Builder& b) {
-  const Instruction& i = b.instruction();
-  if (i.has("rn")) return add_conversion<Cast<float>, float, double>(b);
-  if (i.has("rz")) return add_conversion<Narrow<Rounding::zero>, float, double>(b);
-  if (i.has("rm")) return add_conversion<Narrow<Rounding::down>, float, double>(b);
-  if (i.has("rp")) return add_conversion<Narrow<Rounding::up>, float, double>(b);
-  b.unknown();
+  const bool flushes = b.has("ftz");
+  with_rounding(b, [&]<Rounding way>(std::integral_constant<Rounding, way>) {
+    flushes ? add_conversion<Narrow<way, true>, float, double>(b)
+            : add_conversion<Narrow<way, false>, float, double>(b);
+  });
 }
-template <class S>
+template <class Source>
 void to_small(Builder& b, bool is_half) {
-  const Instruction& i = b.instruction();
-  if (i.has("sat") || i.has("satfinite") || i.has("relu")) b.unknown();
-  if (i.has("rz")) {
-    return is_half ? add_conversion<ToSmall<true, Rounding::zero>, std::uint16_t, S>(b)
-                   : add_conversion<ToSmall<false, Rounding::zero>, std::uint16_t, S>(b);
-  }
-  if (!i.has("rn")) b.unknown();
-  is_half ? add_conversion<ToSmall<true, Rounding::nearest>, std::uint16_t, S>(b)
-          : add_conversion<ToSmall<false, Rounding::nearest>, std::uint16_t, S>(b);
+  with_rounding(b, [&]<Rounding way>(std::integral_constant<Rounding, way>) {
+    is_half ? add_from<Source, ToSmall<&half, way>, std::uint16_t>(b)
+            : add_from<Source, ToSmall<&bfloat16, way>, std::uint16_t>(b);
+  });
 }
 
 template <class S>
 void from_integer(Builder& b, Type to) {
-  const bool saturates = b.instruction().has("sat");
-  if (to == Type::f32 && b.instruction().has("rn")) return add_conversion<Cast<float>, float, S>(b);
-  if (to == Type::f64) return add_conversion<Cast<double>, double, S>(b);
-  if (to == Type::f16 || to == Type::bf16) {
-    if constexpr (sizeof(S) < 8) return to_small<S>(b, to == Type::f16);
+  if (to == Type::f16 || to == Type::bf16) return to_small<Plain<S>>(b, to == Type::f16);
+  if (is_float(to)) {
+    if (to != Type::f32 && to != Type::f64) b.unknown();
+    with_rounding(b, [&]<Rounding way>(std::integral_constant<Rounding, way>) {
+      to == Type::f32 ? add_conversion<FromInteger<float, way>, float, S>(b)
+                      : add_conversion<FromInteger<double, way>, double, S>(b);
+    });
+    return;
   }
-  const bool known = with_integer(to, [&]<class D>(D) {
+  const bool saturates = b.has("sat");
+  with_integer(to, [&]<class D>(D) {
     saturates ? add_conversion<SaturatingCast<D>, D, S>(b) : add_conversion<Cast<D>, D, S>(b);
   });
-  if (!known) b.unknown();
 }
-template <class S>
-void from_float(Builder& b, Type to) {
-  constexpr bool is_double = std::is_same_v<S, double>;
-  if (to == (is_double ? Type::f64 : Type::f32)) return float_to_whole<S>(b);
-  if (to == Type::f16 || to == Type::bf16) return to_small<S>(b, to == Type::f16);
-  if constexpr (is_double) {
-    if (to == Type::f32) return double_to_float(b);
-  } else {
-    if (to == Type::f64) return add_conversion<Cast<double>, double, float>(b);
+template <class Source>
+void from_float(Builder& b, Type to, Type from) {
+  if (to == from) return float_to_float<Source>(b);
+  if (to == Type::f16 || to == Type::bf16) return to_small<Source>(b, to == Type::f16);
+  if (to == Type::f64) return add_from<Source, Cast<double>, double>(b);
+  if (to == Type::f32) {
+    if (from == Type::f64) return double_to_float(b);
+    const bool flushes = b.has("ftz") && from == Type::bf16;  // no half is too small
+    return flushes ? add_from<Source, Narrow<Rounding::nearest, true>, float>(b)
+                   : add_from<Source, Cast<float>, float>(b);
   }
-  const bool known = with_integer(to, [&]<class D>(D) { float_to_integer<S, D>(b); });
+  if constexpr (std::is_same_v<typename Source::Stored, float>) {
+    if (to == Type::tf32 && b.has("rna")) return add_from<Source, ToTf32, std::uint32_t>(b);
+  }
+  const bool known = with_integer(to, [&]<class D>(D) { float_to_integer<Source, D>(b); });
   if (!known) b.unknown();
 }
 
@@ -194,7 +270,7 @@ void pack_halves(Warp& w, const Op& op, Mask mask) {
   auto* const d = w.row<std::uint32_t>(op.d);
   const float* const high = w.row<float>(op.a);
   const float* const low = w.row<float>(op.b);
-  const ToSmall<is_half, Rounding::nearest> narrow;
+  const ToSmall<is_half ? &half : &bfloat16, Rounding::nearest> narrow;
   for_lanes(mask, [&](unsigned i) {
     d[i] = static_cast<std::uint32_t>(narrow(high[i])) << 16 | narrow(low[i]);
   });
@@ -243,6 +319,7 @@ bool convert_pair(Builder& b, Type to, Type from) {
     if (c.to != to || c.from != from || c.modifiers != modifiers) continue;
     const unsigned sources[] = {bytes_of(from), bytes_of(from)};
     Op& op = b.add_simple(c.run, bytes_of(to), std::span(sources).first(from == Type::f32 ? 2 : 1));
+    b.accept_all_parts();
     if (bytes_of(to) == 4 && from == Type::f32) {
       op.count_as = static_cast<std::uint8_t>(Tally::pack_16x2);
     }
@@ -251,104 +328,61 @@ bool convert_pair(Builder& b, Type to, Type from) {
   return false;
 }
 
+// "cvt.pack.sat.u8.s32.b32 d, a, b, c": b lowest, a, and the lower half of c above them.
+template <class T>
+void pack_integers(Warp& w, const Op& op, Mask mask) {
+  constexpr unsigned bits = 8 * sizeof(T);
+  auto* const d = w.row<std::uint32_t>(op.d);
+  const auto* const a = w.row<std::int32_t>(op.a);
+  const auto* const b = w.row<std::int32_t>(op.b);
+  const auto* const c = w.row<std::uint32_t>(op.c);
+  const auto narrow = [](std::int32_t x) {
+    return static_cast<std::uint32_t>(static_cast<std::make_unsigned_t<T>>(SaturatingCast<T>()(x)));
+  };
+  for_lanes(mask, [&](unsigned i) {
+    const std::uint32_t above = bits == 8 ? c[i] << 16 : 0;
+    d[i] = above | narrow(a[i]) << bits | narrow(b[i]);
+  });
+}
+void convert_and_pack(Builder& b) {
+  const auto& parts = b.instruction().parts;
+  if (!b.has("sat") || parts.size() < 5 || b.type_at(4) != Type::s32) b.unknown();
+  const Type to = b.type_at(3);
+  const bool of_bytes = bytes_of(to) == 1;
+  if (of_bytes && (parts.size() != 6 || b.type_at(5) != Type::b32)) b.unknown();
+  const unsigned sources[] = {4, 4, 4};
+  const Handler run = to == Type::u8    ? &pack_integers<std::uint8_t>
+                      : to == Type::s8  ? &pack_integers<std::int8_t>
+                      : to == Type::u16 ? &pack_integers<std::uint16_t>
+                      : to == Type::s16 ? &pack_integers<std::int16_t>
+                                        : nullptr;
+  if (run == nullptr) b.unknown();
+  b.add_simple(run, 4, std::span(sources).first(of_bytes ? 3 : 2));
+}
+
 void convert(Builder& b) {
+  if (b.has("pack")) return convert_and_pack(b);
   const auto& parts = b.instruction().parts;
   if (parts.size() < 3) b.unknown();
   const Type to = b.type_at(parts.size() - 2), from = b.type_at(parts.size() - 1);
   if (convert_pair(b, to, from)) return;
-  if (from == Type::f32) return from_float<float>(b, to);
-  if (from == Type::f64) return from_float<double>(b, to);
-  if (from == Type::f16 && to == Type::f32)
-    return add_conversion<Widen<FromHalf>, float, std::uint16_t>(b);
-  if (from == Type::bf16 && to == Type::f32)
-    return add_conversion<Widen<FromBfloat>, float, std::uint16_t>(b);
-  const bool known = with_integer(from, [&]<class S>(S) { from_integer<S>(b, to); });
-  if (!known) b.unknown();
-}
-
-struct Copy {
-  template <class T>
-  T operator()(T a) const {
-    return a;
+  switch (from) {
+    case Type::f32:
+      return b.has("ftz") ? from_float<FlushedFloat>(b, to, from)
+                          : from_float<Plain<float>>(b, to, from);
+    case Type::f64:
+      return from_float<Plain<double>>(b, to, from);
+    case Type::f16:
+      return from_float<Small<&half>>(b, to, from);
+    case Type::bf16:
+      return from_float<Small<&bfloat16>>(b, to, from);
+    default:
+      break;
   }
-};
-void copy_mask(Warp& w, const Op& op, Mask mask) {
-  Mask& d = w.predicate(op.d);
-  d = (d & ~mask) | (w.predicate(op.a) & mask);
+  if (!with_integer(from, [&]<class S>(S) { from_integer<S>(b, to); })) b.unknown();
 }
 
-// Several registers to one, or one to several, the first of them lowest.
-void pack(Warp& w, const Op& op, Mask mask) {
-  const Extra& e = *op.extra;
-  for_lanes(mask, [&](unsigned i) {
-    std::uint64_t bits = 0;
-    unsigned at = 0;
-    for (const Register& r : e.sources) {
-      bits |= w.value(r, i) << at;
-      at += 8 * r.bytes;
-    }
-    w.set_value(e.destinations[0], i, bits);
-  });
-  Mask& defined = w.defined(e.destinations[0].number);
-  defined = (defined & ~mask) | w.defined_in(e.sources, mask);
-}
-void unpack(Warp& w, const Op& op, Mask mask) {
-  const Extra& e = *op.extra;
-  const Mask known = w.defined_in(e.sources, mask);
-  unsigned at = 0;
-  for (const Register& r : e.destinations) {
-    if (r.number != nowhere) {
-      for_lanes(mask, [&](unsigned i) { w.set_value(r, i, w.value(e.sources[0], i) >> at); });
-      Mask& defined = w.defined(r.number);
-      defined = (defined & ~mask) | known;
-    }
-    at += 8 * r.bytes;
-  }
-}
-
-void move(Builder& b) {
-  const Type type = b.type();
-  const unsigned width = bytes_of(type);
-  const Operand &to = b.operand(0), &from = b.operand(1);
-  const bool packs = from.kind == Operand::Kind::vector;
-  if (packs || to.kind == Operand::Kind::vector) {
-    const auto count = static_cast<unsigned>((packs ? from : to).elements.size());
-    Extra& extra = b.extra();
-    extra.destinations = b.vector_of(to, packs ? width : width / count, true);
-    extra.sources = b.vector_of(from, packs ? width / count : width, false);
-    Op& op = b.add(packs ? &pack : &unpack);
-    op.defines_itself = true;
-    op.extra = &extra;
-    return;
-  }
-  const unsigned sources[] = {width};
-  if (type == Type::pred) {
-    b.add_simple(&copy_mask, width, sources);
-    return;
-  }
-  with_integer(as_unsigned(type),
-               [&]<class T>(T) { b.add_simple(Unary<Copy, T, T>::handler(), width, sources); });
-}
-
-// Addresses in a space and generic ones differ by where the space's window is.
-struct Added {
-  std::uint64_t operator()(std::uint64_t a, std::uint64_t b) const { return a + b; }
-};
-void convert_address(Builder& b) {
-  const Instruction& i = b.instruction();
-  const bool is_narrow = b.type() == Type::u32;
-  std::uint64_t window = 0;
-  if (i.has("shared") || i.has("shared::cta")) window = shared_window;
-  if (i.has("local")) window = local_window;
-  if (i.has("param")) window = parameter_window;
-  if (is_narrow || (window == 0 && !i.has("global") && !i.has("const"))) b.unknown();
-  Op& op = b.add(Binary<Added, std::uint64_t, std::uint64_t>::handler());
-  Builder::set_destination(op, b.destination(b.operand(0), 8));
-  Builder::set_a(op, b.source(b.operand(1), 8));
-  Builder::set_b(op, b.constant(i.has("to") ? ~window + 1 : window, 8));
-}
-
-constexpr Opcode opcodes[] = {{"cvt", &convert}, {"mov", &move}, {"cvta", &convert_address}};
+constexpr Opcode opcodes[] = {{"cvt", &convert}};
 
 }  // namespace
 

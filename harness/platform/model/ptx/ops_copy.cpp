@@ -12,13 +12,18 @@ void copy_async(Warp& w, const Op& op, Mask mask) {
   const Addresses to = addresses_of(w, op, mask);
   w.require(op.bn, mask, "an address");
   w.require(op.cn, mask, "a number of bytes");
+  Mask ignored = 0;
+  for (const Register& p : e.more) {
+    w.require(p.number, mask, "a predicate");
+    ignored = e.first_sign < 0 ? ~w.predicate(p.offset) : w.predicate(p.offset);
+  }
   const auto* const from_row = w.row<std::uint64_t>(op.b);
   const auto* const exist_row = w.row<std::uint32_t>(op.c);
   Addresses from;
   std::array<unsigned, lanes> exist;
   for_lanes(mask, [&](unsigned i) {
     from[i] = from_row[i] + e.mask;
-    exist[i] = exist_row[i];
+    exist[i] = ignored >> i & 1 ? 0 : exist_row[i];
     if (exist[i] > e.bytes) throw Fault{"cp.async of more bytes than it copies", Mask{1} << i};
   });
   w.block.async.copy(w, mask, to, from, e.bytes, exist);
@@ -44,28 +49,41 @@ void wait_group(Warp& w, const Op& op, Mask mask) {
   w.block.async.wait_for_copies(w, mask, static_cast<unsigned>(op.offset));
 }
 
+// PTX ISA, "cp.async.wait_all": as commit_group and wait_group 0.
+void wait_for_all(Warp& w, const Op&, Mask mask) { w.block.async.wait_for_all_copies(w, mask); }
+
+// "cp.async.ca.shared.global [to], [from], bytes" and, behind that, how many of them exist or a
+// predicate that none does.
 void copy(Builder& b) {
-  const Instruction& i = b.instruction();
-  if (i.parts.size() < 2 || i.parts[1] != "async") b.unknown();
-  if (i.has("bulk")) return build_bulk_copy(b);
-  if (i.has("commit_group")) {
+  if (!b.has("async")) b.unknown();
+  if (b.has("bulk")) return build_bulk_copy(b);
+  if (b.has("commit_group")) {
     b.add(&commit_group);
-  } else if (i.has("wait_group") || i.has("wait_all")) {
-    Op& op = b.add(&wait_group);
-    if (i.has("wait_group")) op.offset = static_cast<std::int64_t>(b.operand(0).bits);
-  } else if (i.has("shared") && i.has("global") && b.operand_count() <= 4) {
+  } else if (b.has("wait_all")) {
+    b.add(&wait_for_all);
+  } else if (b.has("wait_group")) {
+    b.add(&wait_group).offset = static_cast<std::int64_t>(b.operand(0).bits);
+  } else if ((b.has("shared") || b.has("shared::cta")) && b.has("global")) {
+    b.accept({"ca", "L2::64B", "L2::128B", "L2::256B"});
     Extra& extra = b.extra();
     extra.space = Space::shared;
     extra.bytes = static_cast<unsigned>(b.operand(2).bits);
     if (extra.bytes != 4 && extra.bytes != 8 && extra.bytes != 16)
       b.refuse("copies 4, 8 or 16 bytes");
-    if (i.has("cg") && extra.bytes != 16) b.refuse("copies 16 bytes with .cg");
+    if (b.has("cg") && extra.bytes != 16) b.refuse("copies 16 bytes with .cg");
     Op& op = add_access(b, &copy_async, b.operand(0), extra);
     std::int64_t from_offset = 0;
     Builder::set_b(op, b.address(b.operand(1), Space::global, from_offset));
     extra.mask = static_cast<std::uint64_t>(from_offset);
-    Builder::set_c(op,
-                   b.operand_count() == 4 ? b.source(b.operand(3), 4) : b.constant(extra.bytes, 4));
+    Builder::set_c(op, b.constant(extra.bytes, 4));
+    if (b.operand_count() == 3) return;
+    if (b.is_predicate(b.operand(3))) {
+      bool unless = false;
+      extra.more = {b.negatable(b.operand(3), unless)};
+      extra.first_sign = unless ? -1 : 1;
+    } else {
+      Builder::set_c(op, b.source(b.operand(3), 4));
+    }
   } else {
     b.unknown();
   }

@@ -88,12 +88,14 @@ struct ReciprocalRoot {
     return static_cast<T>(1 / std::sqrt(static_cast<double>(a)));
   }
 };
-// The double's upper half alone is looked at and given (PTX ISA, "rcp.approx.ftz.f64").
-struct CoarseReciprocal {
+// The double's upper half alone is looked at and given (PTX ISA, "rcp.approx.ftz.f64",
+// "rsqrt.approx.ftz.f64").
+template <class F>
+struct Coarse {
   double operator()(double a) const {
     constexpr std::uint64_t upper = ~std::uint64_t{0} << 32;
     const double coarse = std::bit_cast<double>(std::bit_cast<std::uint64_t>(a) & upper);
-    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(1 / coarse) & upper);
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(F()(flushed(coarse))) & upper);
   }
 };
 struct Exp2 {
@@ -112,18 +114,16 @@ struct Tanh {
   float operator()(float a) const { return std::tanh(a); }
 };
 
-// Numbers too small to be normal count as 0 with their sign, on the way in and out.
-inline float flushed(float x) {
-  return std::fabs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0f, x) : x;
-}
-inline double flushed(double x) {
-  return std::fabs(x) < std::numeric_limits<double>::min() ? std::copysign(0.0, x) : x;
-}
 template <class F>
 struct Flushing {
   template <class... T>
   requires std::invocable<F, T...>
   auto operator()(T... a) const { return flushed(F()(flushed(a)...)); }
+};
+// Of a number of 16 bits.
+template <class F>
+struct InFloat {
+  double operator()(double a) const { return F()(static_cast<float>(a)); }
 };
 // Between 0 and 1; what is no number is 0.
 template <class F>
@@ -140,12 +140,12 @@ struct Saturating {
 template <Rounding rounding>
 struct DirectedFma {
   float operator()(float a, float b, float c) const {
-    return to_float(odd_sum(static_cast<double>(a) * b, c), rounding);
+    return sum_to_float(static_cast<double>(a) * b, c, rounding);
   }
 };
 template <Rounding rounding>
 struct DirectedAdd {
-  float operator()(float a, float b) const { return to_float(odd_sum(a, b), rounding); }
+  float operator()(float a, float b) const { return sum_to_float(a, b, rounding); }
 };
 template <Rounding rounding>
 struct DirectedMul {
@@ -239,21 +239,23 @@ void add_float(Builder& b, Handler run, std::size_t arity, Tally tally = Tally::
 
 // Float and double with the modifiers that both know.
 template <class F, std::size_t arity>
-Handler plain_handler(const Builder& b) {
-  const bool ftz = b.instruction().has("ftz"), sat = b.instruction().has("sat");
+Handler plain_handler(Builder& b) {
   if (b.type() == Type::f64) return handler<F, double>(arity);
+  const bool ftz = b.has("ftz"), sat = b.has("sat");
   if (ftz && sat) return handler<Saturating<Flushing<F>>, float>(arity);
   if (ftz) return handler<Flushing<F>, float>(arity);
   if (sat) return handler<Saturating<F>, float>(arity);
   return handler<F, float>(arity);
 }
 template <template <Rounding> class F, std::size_t arity>
-Handler directed_handler(const Builder& b) {
-  const Instruction& i = b.instruction();
-  if (b.type() != Type::f32 || i.has("ftz") || i.has("sat")) return nullptr;
-  if (i.has("rz")) return handler<F<Rounding::zero>, float>(arity);
-  if (i.has("rm")) return handler<F<Rounding::down>, float>(arity);
-  return handler<F<Rounding::up>, float>(arity);
+Handler directed_handler(Builder& b) {
+  if (b.type() != Type::f32) return nullptr;
+  const auto found = [&]<class Rounded>(Rounded) {
+    return b.has("ftz") ? handler<Flushing<Rounded>, float>(arity) : handler<Rounded, float>(arity);
+  };
+  if (b.has("rz")) return found(F<Rounding::zero>());
+  if (b.has("rm")) return found(F<Rounding::down>());
+  return found(F<Rounding::up>());
 }
 template <class F, std::size_t arity>
 Handler small_handler(Type type) {
@@ -270,16 +272,13 @@ Handler small_handler(Type type) {
       return nullptr;
   }
 }
-bool is_directed(const Builder& b) {
-  const Instruction& i = b.instruction();
-  return i.has("rz") || i.has("rm") || i.has("rp");
-}
+bool is_directed(Builder& b) { return b.has("rz") || b.has("rm") || b.has("rp"); }
 bool is_plain(Type type) { return type == Type::f32 || type == Type::f64; }
 
 // Only what the source calls by its name says how it is rounded: __fadd_rn, and not an operator.
-Tally tally_of_sum(const Builder& b) {
+Tally tally_of_sum(Builder& b) {
   if (!is_plain(b.type())) return tally_of(b.type());
-  return b.type() == Type::f32 && b.instruction().has("rn") ? Tally::add_fp32 : Tally::nothing;
+  return b.type() == Type::f32 && b.has("rn") ? Tally::add_fp32 : Tally::nothing;
 }
 
 // A whole operation: how it is done exactly, in another direction, and of 16 bits.
@@ -287,38 +286,43 @@ template <class F, template <Rounding> class Directed, class OfSmall, std::size_
 void rounded(Builder& b) {
   const Type type = b.type();
   const Tally tally = arity == 3 ? tally_of(type) : tally_of_sum(b);
-  if (!is_plain(type)) {
-    const Instruction& i = b.instruction();
-    if (is_directed(b) || i.has("sat") || i.has("ftz") || i.has("relu") || i.has("oob"))
-      b.unknown();
-    return add_float(b, small_handler<OfSmall, arity>(type), arity, tally);
-  }
+  b.accept({"rn"});
+  if (!is_plain(type)) return add_float(b, small_handler<OfSmall, arity>(type), arity, tally);
   add_float(b, is_directed(b) ? directed_handler<Directed, arity>(b) : plain_handler<F, arity>(b),
             arity, tally);
 }
 template <class F, std::size_t arity, Tally of_fp32 = Tally::nothing>
 void exact(Builder& b) {
   const Type type = b.type();
-  if (b.instruction().has("NaN") || b.instruction().has("xorsign")) b.unknown();
   add_float(b, is_plain(type) ? plain_handler<F, arity>(b) : small_handler<F, arity>(type), arity,
             type == Type::f32 ? of_fp32 : Tally::nothing);
 }
 template <Rounding rounding>
 struct DirectedSub {
-  float operator()(float a, float b) const { return to_float(odd_sum(a, -b), rounding); }
+  float operator()(float a, float b) const { return sum_to_float(a, -b, rounding); }
 };
 
 // By the special-function unit, or with its help.
 template <class F, std::size_t arity>
 void special(Builder& b) {
-  const bool coarse = b.type() == Type::f64 && b.instruction().has("approx");
-  if (is_directed(b) || !is_plain(b.type())) b.unknown();
-  if constexpr (std::is_same_v<F, Reciprocal>) {
-    if (coarse) {
-      return add_float(b, handler<CoarseReciprocal, double>(1), 1, Tally::special);
+  const bool is_double = b.type() == Type::f64, is_approximate = b.has("approx");
+  b.accept({"rn", "full"});
+  if (!is_plain(b.type())) {
+    if constexpr (std::is_invocable_v<F, float>) {
+      const bool flushes = b.has("ftz");
+      return add_float(b,
+                       flushes ? small_handler<InFloat<Flushing<F>>, 1>(b.type())
+                               : small_handler<InFloat<F>, 1>(b.type()),
+                       1, Tally::special);
     }
   }
-  if (coarse) b.unknown();
+  constexpr bool is_reciprocal = std::is_same_v<F, Reciprocal> || std::is_same_v<F, ReciprocalRoot>;
+  if constexpr (is_reciprocal) {
+    if (is_double && is_approximate && b.has("ftz")) {
+      return add_float(b, handler<Coarse<F>, double>(1), 1, Tally::special);
+    }
+  }
+  if (is_double && is_approximate && !std::is_same_v<F, ReciprocalRoot>) b.unknown();
   add_float(b, plain_handler<F, arity>(b), arity, Tally::special);
 }
 

@@ -118,6 +118,19 @@ struct Max {
     return a < b ? b : a;
   }
 };
+// What does not fit is the nearest that does.
+template <class F>
+struct Saturating {
+  std::int32_t operator()(std::int32_t a, std::int32_t b) const {
+    using Limits = std::numeric_limits<std::int32_t>;
+    const std::int64_t exact = F()(std::int64_t{a}, std::int64_t{b});
+    return static_cast<std::int32_t>(std::clamp<std::int64_t>(exact, Limits::min(), Limits::max()));
+  }
+};
+template <class F>
+struct Relu {
+  std::int32_t operator()(std::int32_t a, std::int32_t b) const { return std::max(F()(a, b), 0); }
+};
 struct Neg {
   template <class T>
   T operator()(T a) const {
@@ -191,22 +204,6 @@ struct Brev {
     return reversed;
   }
 };
-// Each of the four result bytes is the one of eight that its selector names; the selector's
-// highest bit means eight times that byte's sign.
-struct Prmt {
-  std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t c) const {
-    const std::uint64_t both = std::uint64_t{b} << 32 | a;
-    std::uint32_t result = 0;
-    for (unsigned i = 0; i < 4; ++i) {
-      const unsigned selector = c >> 4 * i & 15;
-      std::uint32_t byte = both >> 8 * (selector & 7) & 0xff;
-      if (selector & 8) byte = byte & 0x80 ? 0xff : 0;
-      result |= byte << 8 * i;
-    }
-    return result;
-  }
-};
-
 template <class F>
 void binary(Builder& b) {
   const Type type = b.type();
@@ -255,8 +252,9 @@ struct OfMasks {
 template <class F>
 void logic(Builder& b) {
   if (b.type() != Type::pred) return binary<F>(b);
-  const unsigned sources[] = {4, 4};
-  b.add_simple(&OfMasks<F>::run, 4, sources);
+  const unsigned width = bytes_of(Type::pred);
+  const unsigned sources[] = {width, width};
+  b.add_simple(&OfMasks<F>::run, width, sources);
 }
 void invert(Warp& w, const Op& op, Mask mask) {
   Mask& d = w.predicate(op.d);
@@ -264,14 +262,31 @@ void invert(Warp& w, const Op& op, Mask mask) {
 }
 void logic_not(Builder& b) {
   if (b.type() != Type::pred) return unary<Not>(b);
-  const unsigned sources[] = {4};
-  b.add_simple(&invert, 4, sources);
+  const unsigned sources[] = {bytes_of(Type::pred)};
+  b.add_simple(&invert, bytes_of(Type::pred), sources);
 }
 
-template <class F>
-void arithmetic(Builder& b) {
-  is_float(b.type()) ? build_float_arithmetic(b) : binary<F>(b);
+// `Modified`: what `modifier`, which only s32 may have, makes of it.
+template <class F, class Modified>
+void modifiable(Builder& b, std::string_view modifier) {
+  const unsigned sources[] = {4, 4};
+  if (is_float(b.type())) {
+    build_float_arithmetic(b);
+  } else if (b.type() == Type::s32 && b.has(modifier)) {
+    b.add_simple(Binary<Modified, std::int32_t, std::int32_t>::handler(), 4, sources);
+  } else {
+    binary<F>(b);
+  }
 }
+template <class F>
+void sum(Builder& b) {
+  modifiable<F, Saturating<F>>(b, "sat");
+}
+template <class F>
+void extreme(Builder& b) {
+  modifiable<F, Relu<F>>(b, "relu");
+}
+void divide(Builder& b) { is_float(b.type()) ? build_float_arithmetic(b) : binary<Div>(b); }
 template <class F>
 void arithmetic_of_one(Builder& b) {
   is_float(b.type()) ? build_float_arithmetic(b) : unary<F>(b);
@@ -280,8 +295,8 @@ void arithmetic_of_one(Builder& b) {
 void multiply(Builder& b) {
   const Type type = b.type();
   if (is_float(type)) return build_float_arithmetic(b);
-  if (b.instruction().has("lo")) return binary<MulLow>(b);
-  if (b.instruction().has("hi")) {
+  if (b.has("lo")) return binary<MulLow>(b);
+  if (b.has("hi")) {
     const unsigned width = bytes_of(type);
     const unsigned sources[] = {width, width};
     with_integer(type, [&]<class T>(T) {
@@ -289,7 +304,7 @@ void multiply(Builder& b) {
     });
     return;
   }
-  if (!b.instruction().has("wide")) b.unknown();
+  if (!b.has("wide")) b.unknown();
   const unsigned width = bytes_of(type);
   const unsigned sources[] = {width, width};
   with_integer(type, [&]<class T>(T) {
@@ -303,8 +318,8 @@ void multiply_add(Builder& b) {
   const Type type = b.type();
   if (is_float(type)) return build_float_arithmetic(b);
   const unsigned width = bytes_of(type);
-  const bool wide = b.instruction().has("wide"), high = b.instruction().has("hi");
-  if (b.instruction().has("sat") || b.instruction().has("cc")) b.unknown();
+  const bool wide = b.has("wide"), high = b.has("hi");
+  if (wide + high + b.has("lo") != 1) b.unknown();
   const unsigned sources[] = {width, width, wide ? 2 * width : width};
   const bool known = with_integer(type, [&]<class T>(T) {
     if constexpr (sizeof(T) == 2 || sizeof(T) == 4) {
@@ -323,51 +338,26 @@ void multiply_add(Builder& b) {
   if (!known) b.unknown();
 }
 
-void permute_bytes(Builder& b) {
-  if (b.instruction().parts.size() != 2) b.unknown();  // the modes
-  const unsigned sources[] = {4, 4, 4};
-  b.add_simple(Ternary<Prmt, std::uint32_t, std::uint32_t>::handler(), 4, sources);
-}
-
-// A field of bits: where it begins and how long it is stand in the lowest byte of two operands.
-template <class T>
-void insert_bits(Warp& w, const Op& op, Mask mask) {
-  constexpr unsigned width = 8 * sizeof(T);
-  T* const d = w.row<T>(op.d);
-  const T* const field = w.row<T>(op.a);
-  const T* const into = w.row<T>(op.b);
-  const auto* const begin = w.row<std::uint32_t>(op.c);
-  const Register& length_register = op.extra->sources[0];
-  w.require(length_register.number, mask, "a length of bits");
-  for_lanes(mask, [&](unsigned i) {
-    const unsigned from = begin[i] & 0xff;
-    const auto length = static_cast<unsigned>(w.value(length_register, i) & 0xff);
-    T ones = length >= width ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << length) - 1);
-    ones = from >= width ? T{0} : static_cast<T>(ones << from);
-    const T shifted = from >= width ? T{0} : static_cast<T>(field[i] << from);
-    d[i] = static_cast<T>((into[i] & ~ones) | (shifted & ones));
-  });
-}
-void insert_field(Builder& b) {
-  const unsigned width = bytes_of(b.type());
-  Op& op = b.add(width == 8 ? &insert_bits<std::uint64_t> : &insert_bits<std::uint32_t>);
-  Builder::set_destination(op, b.destination(b.operand(0), width));
-  Builder::set_a(op, b.source(b.operand(1), width));
-  Builder::set_b(op, b.source(b.operand(2), width));
-  Builder::set_c(op, b.source(b.operand(3), 4));
-  Extra& extra = b.extra();
-  extra.sources = {b.source(b.operand(4), 4)};
-  op.extra = &extra;
-}
-
 constexpr Opcode opcodes[] = {
-    {"add", &arithmetic<Add>}, {"sub", &arithmetic<Sub>},   {"mul", &multiply},
-    {"mad", &multiply_add},    {"div", &arithmetic<Div>},   {"rem", &binary<Rem>},
-    {"min", &arithmetic<Min>}, {"max", &arithmetic<Max>},   {"neg", &arithmetic_of_one<Neg>},
-    {"and", &logic<And>},      {"or", &logic<Or>},          {"xor", &logic<Xor>},
-    {"not", &logic_not},       {"shl", &shift<Shl>},        {"shr", &shift<Shr>},
-    {"clz", &count_bits<Clz>}, {"popc", &count_bits<Popc>}, {"brev", &unary<Brev>},
-    {"prmt", &permute_bytes},  {"bfi", &insert_field},      {"abs", &arithmetic_of_one<Abs>},
+    {"add", &sum<Add>},
+    {"sub", &sum<Sub>},
+    {"mul", &multiply},
+    {"mad", &multiply_add},
+    {"div", &divide},
+    {"rem", &binary<Rem>},
+    {"min", &extreme<Min>},
+    {"max", &extreme<Max>},
+    {"neg", &arithmetic_of_one<Neg>},
+    {"and", &logic<And>},
+    {"or", &logic<Or>},
+    {"xor", &logic<Xor>},
+    {"not", &logic_not},
+    {"shl", &shift<Shl>},
+    {"shr", &shift<Shr>},
+    {"clz", &count_bits<Clz>},
+    {"popc", &count_bits<Popc>},
+    {"brev", &unary<Brev>},
+    {"abs", &arithmetic_of_one<Abs>},
 };
 
 }  // namespace

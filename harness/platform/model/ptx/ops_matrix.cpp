@@ -111,7 +111,7 @@ constexpr Shape shapes[] = {
 
 // "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 d, a, b, c"
 void build_multiply(Builder& b) {
-  if (b.instruction().has("block_scale")) return build_scaled_multiply(b);
+  if (b.has("block_scale")) return build_scaled_multiply(b);
   const auto& p = b.instruction().parts;
   const Shape* shape = nullptr;
   for (const Shape& s : shapes) {
@@ -121,6 +121,7 @@ void build_multiply(Builder& b) {
     }
   }
   if (shape == nullptr) b.unknown();
+  b.accept_all_parts();
   const unsigned width = shape->type == Type::f64 ? 8 : 4;
   Extra& extra = b.extra();
   extra.type = shape->type;
@@ -173,14 +174,15 @@ void load_matrices(Warp& w, const Op& op, Mask mask) {
   ++w.block.result.warp_operations[static_cast<std::size_t>(WarpOperation::matrix_load)];
 }
 void build_load_matrices(Builder& b) {
-  const Instruction& i = b.instruction();
-  const bool is_shared = i.has("shared") || i.has("shared::cta");
-  if (!i.has("sync") || !i.has("m8n8") || !i.has("b16") || !is_shared) b.unknown();
+  const bool is_shared = b.has("shared") || b.has("shared::cta");
+  if (!b.has("sync") || !b.has("m8n8") || !b.has("b16") || !is_shared) b.unknown();
+  b.accept({"aligned"});
   Extra& extra = b.extra();
   extra.space = Space::shared;
-  extra.transposed = i.has("trans");
+  extra.transposed = b.has("trans");
   extra.destinations = b.vector_of(b.operand(0), 4, true);
-  const std::size_t matrices = i.has("x4") ? 4 : i.has("x2") ? 2 : 1;
+  const std::size_t matrices = b.has("x4") ? 4 : b.has("x2") ? 2 : 1;
+  b.accept({"x1"});
   if (extra.destinations.size() != matrices) b.refuse("has another number of registers");
   Op& op = b.add(&load_matrices);
   op.defines_itself = true;

@@ -111,21 +111,52 @@ bool load_acquired(Warp& w, const Op& op, Mask mask) {
   return true;
 }
 
-unsigned vector_length(const Builder& b) {
-  return b.instruction().has("v2") ? 2 : b.instruction().has("v4") ? 4 : 1;
-}
+unsigned vector_length(Builder& b) { return b.has("v2") ? 2 : b.has("v4") ? 4 : 1; }
 
 // Parts of loads and stores that change nothing here: caching, and an order between threads that
 // the engine keeps anyway.
-constexpr std::string_view harmless[] = {
-    "global",  "shared",  "shared::cta", "local", "param",   "const", "v2", "v4",       "nc",
-    "ca",      "cg",      "cs",          "lu",    "cv",      "wb",    "wt", "volatile", "relaxed",
-    "acquire", "release", "weak",        "cta",   "cluster", "gpu",   "sys"};
-void check_parts(const Builder& b) {
+constexpr std::string_view harmless[] = {"global",
+                                         "shared",
+                                         "shared::cta",
+                                         "local",
+                                         "param",
+                                         "const",
+                                         "v2",
+                                         "v4",
+                                         "nc",
+                                         "ca",
+                                         "cg",
+                                         "cs",
+                                         "lu",
+                                         "cv",
+                                         "wb",
+                                         "wt",
+                                         "volatile",
+                                         "relaxed",
+                                         "acquire",
+                                         "release",
+                                         "weak",
+                                         "cta",
+                                         "cluster",
+                                         "gpu",
+                                         "sys",
+                                         "L1::no_allocate",
+                                         "L1::evict_first",
+                                         "L1::evict_last",
+                                         "L1::evict_normal",
+                                         "L1::evict_unchanged",
+                                         "L2::64B",
+                                         "L2::128B",
+                                         "L2::256B",
+                                         "L2::cache_hint"};
+void check_parts(Builder& b) {
   const auto& all = b.instruction().parts;
   for (std::size_t i = 1; i + 1 < all.size(); ++i) {
     if (std::ranges::find(harmless, all[i]) == std::end(harmless)) b.unknown();
   }
+  b.accept_all_parts();
+  // An eviction policy is one more operand.
+  if (b.has("L2::cache_hint")) b.operand(b.operand_count() - 1);
 }
 
 void load(Builder& b) {
@@ -137,7 +168,7 @@ void load(Builder& b) {
   extra.destinations = b.vector_of(b.operand(0), width, true);
   if (extra.destinations.size() != vector_length(b)) b.refuse("has another number of registers");
   extra.bytes = width * vector_length(b);
-  if (b.instruction().has("acquire") && extra.type == Type::u32 && vector_length(b) == 1) {
+  if (b.has("acquire") && extra.type == Type::u32 && vector_length(b) == 1) {
     add_waiting_access(b, &load_acquired, b.operand(1), extra);
   } else {
     add_access(b, &access<false>, b.operand(1), extra);

@@ -113,15 +113,15 @@ void multimem(Builder& b) {
   }
   // Sums of 16 bits are rounded after each addition unless they are taken in fp32, which is all
   // that the suite asks for.
-  const bool is_short = type != Type::f32, in_fp32 = b.instruction().has("acc::f32");
-  if (!b.instruction().has("global") || (!stores && !b.instruction().has("add")) ||
-      in_fp32 != (loads && is_short)) {
+  const bool is_short = type != Type::f32, in_fp32 = b.has("acc::f32");
+  if (!b.has("global") || (!stores && !b.has("add")) || in_fp32 != (loads && is_short)) {
     b.unknown();
   }
+  b.accept_all_parts();
   Extra& extra = b.extra();
   extra.space = Space::global;
   extra.type = type;
-  const std::size_t elements = b.instruction().has("v4") ? 4 : b.instruction().has("v2") ? 2 : 1;
+  const std::size_t elements = b.has("v4") ? 4 : b.has("v2") ? 2 : 1;
   auto& registers = loads ? extra.destinations : extra.sources;
   registers = b.vector_of(b.operand(loads ? 0 : 1), sizeof(std::uint32_t), loads);
   if (registers.size() != elements) b.refuse("has another number of registers");

@@ -133,6 +133,7 @@ void build_scaled_multiply(Builder& b) {
            std::equal(f.parts.begin(), f.parts.end(), p.begin() + 3);
   });
   if (form == std::end(forms) || b.operand_count() != 8) b.unknown();
+  b.accept_all_parts();
   Extra& extra = b.extra();
   extra.rows = static_cast<unsigned>(form - std::begin(forms));
   extra.destinations = b.vector_of(b.operand(0), 4, true);

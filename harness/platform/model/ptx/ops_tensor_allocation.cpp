@@ -58,7 +58,7 @@ void build_allocation(Builder& b) {
   extra.group = group_of(b);
   const bool is_pairs = extra.group == 2;
   const std::string& group = i.parts[2];
-  if (is(i, {"tcgen05", "alloc", group, "sync", "aligned", "shared::cta", "b32"})) {
+  if (is(b, {"tcgen05", "alloc", group, "sync", "aligned", "shared::cta", "b32"})) {
     extra.sources = {b.source(b.operand(1), 4)};
     extra.space = Space::shared;
     if (is_pairs) {
@@ -66,14 +66,14 @@ void build_allocation(Builder& b) {
     } else {
       add_access(b, &alone<allocate>, b.operand(0), extra);
     }
-  } else if (is(i, {"tcgen05", "dealloc", group, "sync", "aligned", "b32"})) {
+  } else if (is(b, {"tcgen05", "dealloc", group, "sync", "aligned", "b32"})) {
     extra.sources = {b.source(b.operand(0), 4), b.source(b.operand(1), 4)};
     if (is_pairs) {
       b.add_waiting(&in_pair<free_columns>).extra = &extra;
     } else {
       add(b, &alone<free_columns>, extra);
     }
-  } else if (is(i, {"tcgen05", "relinquish_alloc_permit", group, "sync", "aligned"})) {
+  } else if (is(b, {"tcgen05", "relinquish_alloc_permit", group, "sync", "aligned"})) {
     add(b, &relinquish, extra);
   } else {
     b.unknown();

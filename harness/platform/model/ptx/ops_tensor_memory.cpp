@@ -87,8 +87,7 @@ Asked asked_of(Warp& w, const Op& op, Mask mask) {
   }
   if (d >> 16 != 0) throw Fault{"tcgen05.mma to a lane that is not the first", 0};
   w.require(e.more[0].number, mask, "an operand of tcgen05");
-  const bool adds =
-      op.offset != 0 ? (w.predicate(e.more[0].offset) & mask) != 0 : w.value(e.more[0], lane) != 0;
+  const bool adds = (w.predicate(e.more[0].offset) & mask) != 0;
   return {lane,
           bits,
           {.d = d,
@@ -212,7 +211,7 @@ void build_scaled_multiply(Builder& b) {
   Extra& extra = b.extra();
   extra.group = group_of(b);
   const auto* const kind = std::ranges::find_if(scaled_kinds, [&](const ScaledKind& k) {
-    return is(i, {"tcgen05", "mma", i.parts[2], k.name, "block_scale", k.vector});
+    return is(b, {"tcgen05", "mma", i.parts[2], k.name, "block_scale", k.vector});
   });
   if (kind == std::end(scaled_kinds) || b.operand_count() != 7) b.unknown();
   extra.rows = static_cast<unsigned>(kind - std::begin(scaled_kinds));
@@ -230,16 +229,16 @@ void build_scaled_multiply(Builder& b) {
                    b.source(b.operand(3), 4),
                    place(4),
                    place(5)};
-  extra.more = {b.source(adds, 4)};
-  add(b, &multiply_scaled, extra).offset = adds.kind == Operand::Kind::reg ? 1 : 0;
+  extra.more = {b.source(adds, bytes_of(Type::pred))};
+  add(b, &multiply_scaled, extra);
 }
 
 void build_multiply(Builder& b) {
   const Instruction& i = b.instruction();
-  if (i.has("block_scale")) return build_scaled_multiply(b);
+  if (b.has("block_scale")) return build_scaled_multiply(b);
   Extra& extra = b.extra();
   extra.group = group_of(b);
-  const auto known = [&](const Kind& k) { return is(i, {"tcgen05", "mma", i.parts[2], k.name}); };
+  const auto known = [&](const Kind& k) { return is(b, {"tcgen05", "mma", i.parts[2], k.name}); };
   const auto kind = std::ranges::find_if(kinds, known);
   if (kind == std::end(kinds) || b.operand_count() != 5) b.unknown();
   extra.rows = static_cast<unsigned>(kind - std::begin(kinds));
@@ -255,8 +254,8 @@ void build_multiply(Builder& b) {
                    b.source(b.operand(2), 8), b.source(b.operand(3), 4)};
   extra.columns_of_a = a_is_in_columns;
   extra.a_offset = static_cast<unsigned>(a_offset);
-  extra.more = {b.source(adds, 4)};
-  add(b, &multiply, extra).offset = adds.kind == Operand::Kind::reg ? 1 : 0;
+  extra.more = {b.source(adds, bytes_of(Type::pred))};
+  add(b, &multiply, extra);
 }
 
 // An address in shared memory, which the operation has as any access has.
@@ -271,10 +270,10 @@ void build_commit(Builder& b) {
   extra.group = group_of(b);
   const std::string& group = i.parts[2];
   const bool is_multicast =
-      extra.group == 2 && is(i, {"tcgen05", "commit", group, "mbarrier::arrive::one",
+      extra.group == 2 && is(b, {"tcgen05", "commit", group, "mbarrier::arrive::one",
                                  "shared::cluster", "multicast::cluster", "b64"});
   if (!is_multicast &&
-      !is(i, {"tcgen05", "commit", group, "mbarrier::arrive::one", "shared::cluster", "b64"})) {
+      !is(b, {"tcgen05", "commit", group, "mbarrier::arrive::one", "shared::cluster", "b64"})) {
     b.unknown();
   }
   if (is_multicast) extra.more = {b.source(b.operand(1), 2)};
@@ -285,7 +284,7 @@ void build_copy(Builder& b) {
   const Instruction& i = b.instruction();
   Extra& extra = b.extra();
   extra.group = group_of(b);
-  if (!is(i, {"tcgen05", "cp", i.parts[2], "32x128b", "warpx4"})) b.unknown();
+  if (!is(b, {"tcgen05", "cp", i.parts[2], "32x128b", "warpx4"})) b.unknown();
   extra.sources = {b.address(b.operand(0), Space::shared, extra.barrier_offset),
                    b.source(b.operand(1), 8)};
   add(b, &copy, extra);
@@ -298,9 +297,9 @@ void build(Builder& b) {
   if (what == "mma") return build_multiply(b);
   if (what == "ld" || what == "st" || what.starts_with("wait::")) return build_transfer(b);
   if (what == "commit") return build_commit(b);
-  if (is(i, {"tcgen05", "fence::before_thread_sync"})) {
+  if (is(b, {"tcgen05", "fence::before_thread_sync"})) {
     add(b, &fence_before, extra);
-  } else if (is(i, {"tcgen05", "fence::after_thread_sync"})) {
+  } else if (is(b, {"tcgen05", "fence::after_thread_sync"})) {
     add(b, &fence_after, extra);
   } else if (what == "cp") {
     build_copy(b);

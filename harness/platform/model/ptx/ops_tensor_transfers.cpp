@@ -86,6 +86,7 @@ void build_access(Builder& b, bool is_load) {
   if (p.size() != 7 || p[2] != "sync" || p[3] != "aligned" || p[4] != "32x32b" || p[6] != "b32") {
     b.unknown();
   }
+  b.accept_all_parts();
   Extra& extra = b.extra();
   auto& words = is_load ? extra.sums : extra.more;
   words = b.vector_of(b.operand(is_load ? 0 : 1), 4, is_load);
@@ -103,9 +104,9 @@ void build_access(Builder& b, bool is_load) {
 
 void build_transfer(Builder& b) {
   const Instruction& i = b.instruction();
-  if (is(i, {"tcgen05", "wait::ld", "sync", "aligned"})) {
+  if (is(b, {"tcgen05", "wait::ld", "sync", "aligned"})) {
     add(b, &wait_for_loads, b.extra());
-  } else if (is(i, {"tcgen05", "wait::st", "sync", "aligned"})) {
+  } else if (is(b, {"tcgen05", "wait::st", "sync", "aligned"})) {
     add(b, &wait_for_stores, b.extra());
   } else if (i.parts[1] == "ld" || i.parts[1] == "st") {
     build_access(b, i.parts[1] == "ld");

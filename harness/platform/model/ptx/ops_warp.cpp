@@ -79,20 +79,20 @@ void shuffle(Warp& w, const Op& op, Mask mask) {
 }
 
 void build_shuffle(Builder& b) {
-  const Instruction& i = b.instruction();
-  if (!i.has("sync") || !i.has("b32")) b.unknown();
+  if (!b.has("sync") || !b.has("b32")) b.unknown();
   Op& op = b.add(&shuffle);
   op.defines_itself = true;
   op.count_as = static_cast<std::uint8_t>(Tally::shuffle);
-  op.offset = static_cast<std::int64_t>(i.has("up")     ? Exchange::up
-                                        : i.has("down") ? Exchange::down
-                                        : i.has("bfly") ? Exchange::bfly
+  op.offset = static_cast<std::int64_t>(b.has("up")     ? Exchange::up
+                                        : b.has("down") ? Exchange::down
+                                        : b.has("bfly") ? Exchange::bfly
                                                         : Exchange::idx);
+  b.accept({"idx"});
   Extra& extra = b.extra();
   const Operand& to = b.operand(0);
   if (to.kind == Operand::Kind::pair) {
     Builder::set_destination(op, b.destination(to.elements[0], 4));
-    extra.destinations = {b.destination(to.elements[1], 4)};
+    extra.destinations = {b.destination(to.elements[1], bytes_of(Type::pred))};
   } else {
     Builder::set_destination(op, b.destination(to, 4));
   }
@@ -130,19 +130,21 @@ void vote(Warp& w, const Op& op, Mask mask) {
   w.defined(op.dn) |= mask;
 }
 void build_vote(Builder& b) {
-  const Instruction& i = b.instruction();
-  if (!i.has("sync")) b.unknown();
+  if (!b.has("sync")) b.unknown();
   Op& op = b.add(&vote);
   op.defines_itself = true;
   op.count_as = static_cast<std::uint8_t>(Tally::vote);
-  op.offset = static_cast<std::int64_t>(i.has("all")   ? Vote::all
-                                        : i.has("any") ? Vote::any
-                                        : i.has("uni") ? Vote::uni
+  op.offset = static_cast<std::int64_t>(b.has("all")   ? Vote::all
+                                        : b.has("any") ? Vote::any
+                                        : b.has("uni") ? Vote::uni
                                                        : Vote::ballot);
-  Builder::set_destination(op, b.destination(b.operand(0), 4));
-  Builder::set_a(op, b.source(b.operand(1), 4));
+  const bool is_ballot = b.has("ballot");
+  b.accept({is_ballot ? "b32" : "pred"});
+  Builder::set_destination(op, b.destination(b.operand(0), is_ballot ? 4 : bytes_of(Type::pred)));
+  bool is_negated = false;
+  Builder::set_a(op, b.negatable(b.operand(1), is_negated));
   Extra& extra = b.extra();
-  extra.first_sign = b.operand(1).negated ? -1 : 1;
+  extra.first_sign = is_negated ? -1 : 1;
   extra.sources = {b.source(b.operand(2), 4)};
   op.extra = &extra;
 }
@@ -151,6 +153,7 @@ void active_mask(Warp& w, const Op& op, Mask mask) {
   for_lanes(mask, [&](unsigned i) { w.row<std::uint32_t>(op.d)[i] = mask; });
 }
 void build_active_mask(Builder& b) {
+  b.accept({"b32"});
   Builder::set_destination(b.add(&active_mask), b.destination(b.operand(0), 4));
 }
 
@@ -158,31 +161,76 @@ void warp_barrier(Warp& w, const Op& op, Mask mask) {
   members(w, op, op.extra->sources[0], mask);
   ++w.block.result.warp_operations[static_cast<std::size_t>(WarpOperation::warp_barrier)];
 }
+unsigned barrier_operand(Warp& w, const Op& op, Mask mask, std::size_t operand) {
+  const auto& all = op.extra->sources;
+  if (operand >= all.size()) return 0;
+  w.require(all[operand].number, mask, "a barrier's operand");
+  return static_cast<unsigned>(
+      w.value(all[operand], static_cast<unsigned>(std::countr_zero(mask))));
+}
 bool block_barrier(Warp& w, const Op& op, Mask mask) {
   w.note_telling(mask);
   w.note_told(mask);
+  return w.block.meet(w, barrier_operand(w, op, mask, 0), barrier_operand(w, op, mask, 1), mask);
+}
+bool barrier_arrival(Warp& w, const Op& op, Mask mask) {
+  w.note_telling(mask);
+  return w.block.pass(w, barrier_operand(w, op, mask, 0), barrier_operand(w, op, mask, 1), mask);
+}
+
+// Of all threads: how many vote, whether one does, or all.
+enum class Count : std::int64_t { number, any, all };
+bool counting_barrier(Warp& w, const Op& op, Mask mask) {
+  w.note_telling(mask);
+  w.note_told(mask);
   const Extra& e = *op.extra;
-  const auto first = static_cast<unsigned>(std::countr_zero(mask));
-  const auto read = [&](const Register& r) {
-    w.require(r.number, mask, "a barrier's operand");
-    return static_cast<unsigned>(w.value(r, first));
-  };
-  return w.block.meet(w, read(e.sources[0]), e.sources.size() > 1 ? read(e.sources[1]) : 0, mask);
+  w.require(op.bn, mask, "a predicate");
+  const Mask yes = (e.first_sign < 0 ? ~w.predicate(op.b) : w.predicate(op.b)) & mask;
+  const unsigned number = barrier_operand(w, op, mask, 0);
+  if (!w.block.meet(w, number, 0, mask, yes)) return false;
+  const unsigned votes = w.block.votes_at(number);
+  if (static_cast<Count>(op.offset) == Count::number) {
+    for_lanes(mask, [&](unsigned i) { w.row<std::uint32_t>(op.d)[i] = votes; });
+  } else {
+    const bool all = static_cast<Count>(op.offset) == Count::all;
+    const bool holds = all ? votes == w.block.threads_at(number) : votes > 0;
+    Mask& d = w.predicate(op.d);
+    d = holds ? d | mask : d & ~mask;
+  }
+  w.defined(op.dn) |= mask;
+  return true;
+}
+// "bar.red.popc.u32 d, barrier, p", "bar.red.and.pred d, barrier, !p"
+void build_counting_barrier(Builder& b) {
+  const bool counts = b.has("popc"), all = b.has("and");
+  if (counts + all + b.has("or") != 1 || b.operand_count() != 3) b.unknown();
+  b.accept({counts ? "u32" : "pred"});
+  Extra& extra = b.extra();
+  Op& op = b.add_waiting(&counting_barrier);
+  op.offset = static_cast<std::int64_t>(counts ? Count::number : all ? Count::all : Count::any);
+  Builder::set_destination(op, b.destination(b.operand(0), counts ? 4 : bytes_of(Type::pred)));
+  bool is_negated = false;
+  Builder::set_b(op, b.negatable(b.operand(2), is_negated));
+  extra.first_sign = is_negated ? -1 : 1;
+  extra.sources = {b.source(b.operand(1), 4)};
+  op.extra = &extra;
 }
 void build_barrier(Builder& b) {
-  const Instruction& i = b.instruction();
   Extra& extra = b.extra();
-  if (i.has("warp")) {
+  b.accept({"cta", "aligned"});
+  if (b.has("warp") && b.has("sync")) {
     extra.sources = {b.source(b.operand(0), 4)};
     b.add(&warp_barrier).extra = &extra;
     return;
   }
-  if (i.has("cluster")) return build_cluster_barrier(b);
-  if (!i.has("sync") || i.has("red")) b.unknown();
+  if (b.has("cluster")) return build_cluster_barrier(b);
+  if (b.has("red")) return build_counting_barrier(b);
+  const bool arrives = b.has("arrive");
+  if (b.has("sync") == arrives || (arrives && b.operand_count() != 2)) b.unknown();
   for (std::size_t k = 0; k < b.operand_count(); ++k) {
     extra.sources.push_back(b.source(b.operand(k), 4));
   }
-  b.add_waiting(&block_barrier).extra = &extra;
+  b.add_waiting(arrives ? &barrier_arrival : &block_barrier).extra = &extra;
 }
 
 constexpr Opcode opcodes[] = {

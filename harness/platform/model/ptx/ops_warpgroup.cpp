@@ -160,10 +160,7 @@ void multiply(Warp& w, const Op& op, Mask mask) {
   Warp::Product product{&op, 0, same_for_all(e.sources.back()), true, false, w.product_groups};
   if (e.held.empty()) product.a = same_for_all(e.sources.front());
   w.require(e.more[0].number, mask, "an operand of wgmma");
-  // A constant, or a predicate, which is a mask.
-  const Mask adds = op.offset != 0               ? w.predicate(e.more[0].offset)
-                    : w.value(e.more[0], 0) != 0 ? mask
-                                                 : 0;
+  const Mask adds = w.predicate(e.more[0].offset) & mask;
   if (adds != 0 && adds != mask) throw Fault{"wgmma whose lanes differ in whether they add", mask};
   product.adds = adds != 0;
   for (const Register& r : e.sums) {
@@ -222,7 +219,7 @@ constexpr Shape shapes[] = {
     {"k32", "s32", "s8", Type::s8, Type::s32, Tensor::int8, 4},
 };
 
-int sign_of(const Builder& b, std::size_t operand) {
+int sign_of(Builder& b, std::size_t operand) {
   if (b.operand_count() <= operand) return 1;
   const auto sign = static_cast<std::int64_t>(b.operand(operand).bits);
   if (sign != 1 && sign != -1) b.refuse("has a sign that is neither 1 nor -1");
@@ -239,6 +236,7 @@ void build_multiply(Builder& b) {
     if (p[4].substr(k) == s.depth && p[5] == s.sum && p[6] == s.a && p[7] == s.a) shape = &s;
   }
   if (shape == nullptr) b.unknown();
+  b.accept_all_parts();
   // With a in registers, which has no direction.
   const bool holds_a = bytes_of(shape->type) == 2 && b.operand_count() == shape->operands - 1;
   if (!holds_a && b.operand_count() != shape->operands) b.unknown();
@@ -258,7 +256,7 @@ void build_multiply(Builder& b) {
     extra.sources = {b.source(b.operand(1), 8), b.source(b.operand(2), 8)};
   }
   const Operand& adds = b.operand(3);
-  extra.more = {b.source(adds, 4)};
+  extra.more = {b.source(adds, bytes_of(Type::pred))};
   extra.first_sign = sign_of(b, 4);
   extra.second_sign = sign_of(b, 5);
   if (!holds_a && b.operand_count() > 6 && b.operand(6).bits != 0) {
@@ -269,13 +267,13 @@ void build_multiply(Builder& b) {
   Op& op = b.add(&multiply);
   op.defines_itself = true;
   op.extra = &extra;
-  op.offset = adds.kind == Operand::Kind::reg ? 1 : 0;
   b.uses_warpgroups();
 }
 
 void build(Builder& b) {
   const std::string& what = b.instruction().parts[1];
   if (what == "mma_async") return build_multiply(b);
+  b.accept({what, "sync", "aligned"});
   if (what == "fence") {
     b.add(&fence).defines_itself = true;
   } else if (what == "commit_group") {

@@ -6,6 +6,7 @@
 #include "harness/platform/model/ptx/lexer.hpp"
 #include "harness/platform/model/ptx/module.hpp"
 #include "harness/platform/model/ptx/scopes.hpp"
+#include "harness/platform/model/ptx/variables.hpp"
 
 namespace gpubench::model::ptx {
 namespace {
@@ -48,6 +49,9 @@ class Parser {
     } else if (word == ".shared") {
       const Variable v = variable(false);
       module_.shared.emplace(v.name, v);
+    } else if (word == ".global" || word == ".const") {
+      const Variable v = take_module_variable(lexer_, is_extern_);
+      module_.variables.emplace(v.name, v);
     } else if (word == ".extern") {
       lexer_.take();
       is_extern_ = true;
@@ -56,7 +60,7 @@ class Parser {
       lexer_.take();
       return;
     } else {
-      refuse("what is no statement of PTX: '" + std::string(word) + "'");
+      lexer_.skip_past(";");
     }
     is_extern_ = false;
   }
@@ -80,7 +84,7 @@ class Parser {
       if (lexer_.take().empty()) refuse("a function without an end");
     }
     if (lexer_.accept(";")) return;
-    body(f);
+    readable_body(f);
     const std::string name = f.name;
     module_.functions.emplace(name, std::move(f));
   }
@@ -134,7 +138,7 @@ class Parser {
     while (lexer_.peek() != "{") {  // .maxntid and the like
       if (lexer_.take().empty()) refuse("a kernel without a body");
     }
-    body(k);
+    readable_body(k);
   }
 
   void parameters(std::vector<Variable>& all) {
@@ -142,6 +146,18 @@ class Parser {
       all.push_back(variable(true));
       lexer_.accept(",");
     }
+  }
+
+  void readable_body(Kernel& k) {
+    const Lexer begin = lexer_;
+    try {
+      body(k);
+    } catch (const PtxError& error) {
+      k.unreadable = error.what();
+      lexer_ = begin;
+      lexer_.skip_braces();
+    }
+    kernel_ = nullptr;
   }
 
   void body(Kernel& k) {
@@ -162,7 +178,6 @@ class Parser {
       }
     }
     resolve_labels(k);
-    kernel_ = nullptr;
   }
 
   void body_statement(Kernel& k) {
@@ -178,9 +193,8 @@ class Parser {
       k.passed.insert(scopes_.declare(variable(false).name));
     } else if (word == ".loc") {
       location();
-    } else if (word == ".pragma") {
-      while (lexer_.take() != ";") {
-      }
+    } else if (word == ".pragma" || word == ".callprototype") {
+      lexer_.skip_past(";");
     } else if (word[0] == '.') {
       refuse("a directive that nobody knows: '" + std::string(word) + "'");
     } else {
@@ -306,42 +320,17 @@ class Parser {
       lexer_.take();
       return o;
     }
-    if (word == "-" || (word[0] >= '0' && word[0] <= '9')) return number();
+    if (word == "-" || (word[0] >= '0' && word[0] <= '9')) return take_number(lexer_);
     o.name = lexer_.take();
     const std::string scoped = scopes_.find(o.name);
     const bool is_register = kernel_ != nullptr && kernel_->registers.contains(scoped);
     o.kind = is_register || o.name[0] == '%' ? Operand::Kind::reg : Operand::Kind::symbol;
     o.name = scoped;
-    if (lexer_.accept("+")) o.offset = static_cast<std::int64_t>(number().bits);
+    if (lexer_.accept("+")) o.offset = static_cast<std::int64_t>(take_number(lexer_).bits);
     return o;
   }
 
-  Operand number() {
-    Operand o;
-    o.kind = Operand::Kind::immediate;
-    const bool minus = lexer_.accept("-");
-    std::string text(lexer_.take());
-    if (text.size() > 2 && text[0] == '0' &&
-        (text[1] == 'f' || text[1] == 'F' || text[1] == 'd' || text[1] == 'D')) {
-      o.is_float = true;
-      o.width = text[1] == 'f' || text[1] == 'F' ? 32 : 64;
-      if (!read(text.substr(2), 16, o.bits)) refuse("no number: '" + text + "'");
-      return o;
-    }
-    if (!text.empty() && text.back() == 'U') text.pop_back();
-    const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
-    if (!read(hexadecimal ? text.substr(2) : text, hexadecimal ? 16 : 10, o.bits)) {
-      refuse("no number: '" + text + "'");
-    }
-    if (minus) o.bits = ~o.bits + 1;
-    return o;
-  }
-  static bool read(const std::string& digits, int base, std::uint64_t& value) {
-    const auto [end, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
-    return error == std::errc() && end == digits.data() + digits.size();
-  }
-  std::size_t integer() { return static_cast<std::size_t>(number().bits); }
+  std::size_t integer() { return static_cast<std::size_t>(take_number(lexer_).bits); }
 
   [[noreturn]] void refuse(const std::string& what) const {
     throw PtxError(module_.origin + ", line " + std::to_string(lexer_.line()) + ": " + what);

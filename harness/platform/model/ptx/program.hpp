@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,7 +31,7 @@ using Waiter = bool (*)(Warp& warp, const Op& op, Mask mask);
 struct Register {
   std::uint32_t offset = 0;
   std::uint32_t number = 0;
-  std::uint32_t bytes = 0;  // a lane
+  std::uint32_t bytes = 0;  // a lane; a predicate, a mask of all lanes, has 0
 };
 inline constexpr std::uint32_t always_defined = 0;  // the number of what is no register
 inline constexpr std::uint32_t nowhere = 1;         // and of what nobody reads
@@ -107,8 +108,12 @@ enum class Special : std::uint8_t {
   nctaid_y,
   nctaid_z,
   laneid,
+  warpid,
   lanemask_lt,
+  lanemask_le,
   lanemask_eq,
+  lanemask_ge,
+  lanemask_gt,
   cluster_ctarank,
   cluster_nctarank,
   envreg1,
@@ -118,6 +123,9 @@ struct SpecialRegister {
   Special what;
   Register place;
 };
+
+// Without line breaks, for messages.
+std::string one_line(std::string_view text);
 
 struct Program {
   std::shared_ptr<const Module> module;
@@ -131,7 +139,8 @@ struct Program {
   std::size_t parameter_bytes = 0;
   std::size_t static_shared_bytes = 0;  // from `shared_base` on
   std::size_t shared_base = 0;
-  std::size_t local_bytes = 0;  // a lane
+  std::size_t local_bytes = 0;         // a lane
+  std::vector<std::byte> module_data;  // the variables at module scope that it names
   bool uses_warpgroups = false;
   std::deque<Extra> extras;
 

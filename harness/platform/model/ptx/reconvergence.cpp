@@ -95,6 +95,10 @@ void find_reconvergence(std::vector<Op>& ops) {
     if (op.flow != Flow::branch) continue;
     const std::size_t meets = dominator[b];
     op.reconverge = meets == unknown || meets == end ? never : blocks[meets].first;
+    // Where all do nothing but end, none waits for the others, who may yet come to a barrier.
+    if (op.reconverge == never) continue;
+    const Op& there = ops[op.reconverge];
+    if (there.flow == Flow::leave && !there.is_guarded) op.reconverge = never;
   }
 }
 

@@ -34,8 +34,10 @@ inline Op& add(Builder& b, Handler run, Extra& extra) {
   op.extra = &extra;
   return op;
 }
-inline bool is(const Instruction& i, std::initializer_list<std::string_view> parts) {
-  return std::ranges::equal(i.parts, parts);
+inline bool is(Builder& b, std::initializer_list<std::string_view> parts) {
+  const bool all = std::ranges::equal(b.instruction().parts, parts);
+  if (all) b.accept_all_parts();
+  return all;
 }
 
 // The blocks of a tcgen05 instruction: its .cta_group.

@@ -12,7 +12,7 @@ struct Description {
 };
 // In the order of the enumeration.
 constexpr std::array descriptions{
-    Description{"pred", Type::pred, 4},     Description{"b8", Type::b8, 1},
+    Description{"pred", Type::pred, 0},     Description{"b8", Type::b8, 1},
     Description{"u8", Type::u8, 1},         Description{"s8", Type::s8, 1},
     Description{"b16", Type::b16, 2},       Description{"u16", Type::u16, 2},
     Description{"s16", Type::s16, 2},       Description{"b32", Type::b32, 4},

@@ -35,8 +35,8 @@ enum class Type : std::uint8_t {
 };
 
 std::optional<Type> type_named(std::string_view name);
-unsigned bytes_of(Type type);
-bool is_signed(Type type);  // integers
+unsigned bytes_of(Type type);  // a lane; of a predicate, a mask of all lanes, 0
+bool is_signed(Type type);     // integers
 bool is_float(Type type);
 inline bool is_integer(Type type) { return type >= Type::b8 && type <= Type::s64; }
 // u8 for b8 and so on: what the bits are to an operation that only knows widths.

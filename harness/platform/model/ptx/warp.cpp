@@ -16,7 +16,11 @@ void Warp::prepare(const Program& program) {
   defined_before_.assign(program.registers, 0);
   defined_before_[always_defined] = ~Mask{0};
   for (const auto& [place, bits] : program.constants) {
-    for (unsigned i = 0; i < lanes; ++i) set_value(place, i, bits);
+    if (place.bytes == bytes_of(Type::pred)) {
+      predicate(place.offset) = bits != 0 ? ~Mask{0} : 0;
+    } else {
+      for (unsigned i = 0; i < lanes; ++i) set_value(place, i, bits);
+    }
     defined_before_[place.number] = ~Mask{0};
   }
   for (const auto& [what, place] : program.specials) defined_before_[place.number] = ~Mask{0};

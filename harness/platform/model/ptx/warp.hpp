@@ -76,6 +76,8 @@ class Warp {
   // A lane's value, whatever the register's width.
   std::uint64_t value(const Register& r, unsigned lane) {
     switch (r.bytes) {
+      case 1:
+        return row<std::uint8_t>(r.offset)[lane];
       case 2:
         return row<std::uint16_t>(r.offset)[lane];
       case 4:
@@ -86,6 +88,9 @@ class Warp {
   }
   void set_value(const Register& r, unsigned lane, std::uint64_t bits) {
     switch (r.bytes) {
+      case 1:
+        row<std::uint8_t>(r.offset)[lane] = static_cast<std::uint8_t>(bits);
+        break;
       case 2:
         row<std::uint16_t>(r.offset)[lane] = static_cast<std::uint16_t>(bits);
         break;

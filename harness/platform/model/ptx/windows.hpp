@@ -20,6 +20,9 @@ inline constexpr unsigned cluster_rank_bit = 24;
 // and %envreg2 (0 in other launches).
 inline constexpr std::uint64_t grid_window = std::uint64_t{5} << 56;
 
+// The variables at module scope that a kernel names.
+inline constexpr std::uint64_t module_window = std::uint64_t{6} << 56;
+
 inline constexpr bool is_of_cluster(std::uint64_t address) {
   return address >> 56 == cluster_window >> 56;
 }
