@@ -59,10 +59,11 @@ TEST_F(PtxKernels, ABarrierDoesNotWaitForThreadsThatHaveEnded) {
       "mov.u32 %r1, tile; mad.lo.u32 %r2, %r0, 4, %r1; st.shared.u32 [%r2], %r0;"
       "bar.sync 0; ld.shared.u32 %r3, [%r1+156]; st.global.u32 [%l1], %r3;";
   const std::string begin = tile + by_thread + "setp.lt.u32 %p1, %r0, 40;\n";
-  for (const std::string& body : {begin + "@%p1 bra go_on; ret; go_on: " + meet,
-                                  begin + "@!%p1 bra end; " + meet + " end:"}) {
+  for (const std::string& body :
+       {begin + "@%p1 bra go_on; ret; go_on: " + meet, begin + "@!%p1 bra end; " + meet + " end:",
+        begin + "@!%p1 bra end; " + meet + " end: st.global.u32 [%out+400], %r0;"}) {
     for (const ptx::Conduct& conduct : conducts) {
-      const Words all = run(body, words(96), 96, {.threads = 96, .conduct = conduct});
+      const Words all = run(body, words(96), 101, {.threads = 96, .conduct = conduct});
       EXPECT_EQ(error, "");
       for (std::uint32_t i = 0; i < 96; ++i) EXPECT_EQ(all[i], i < 40 ? 39 : 0) << i;
     }

@@ -320,21 +320,13 @@ void Block::split(Warp& warp, std::uint32_t number, const Op& op, std::uint32_t 
   const std::uint32_t meets = op.reconverge;
   Fragment parts[2] = {{taken, op.target, meets, number, 0, Fragment::State::ready},
                        {whole.mask & ~taken, pc, meets, number, 0, Fragment::State::ready}};
-  const auto place = [&](const Fragment& part) {
-    for (Fragment& free : warp.fragments) {
-      if (free.state != Fragment::State::free) continue;
-      free = part;
-      return;
-    }
-    warp.fragments.push_back(part);
-  };
   if (meets == whole.reconverge) {  // where it was to meet others anyway
     for (Fragment& part : parts) part.parent = whole.parent;
     if (parts[0].pc == meets) std::swap(parts[0], parts[1]);
     warp.fragments[number] = parts[0];
     if (parts[1].pc == meets) return;
     if (whole.parent != never) ++warp.fragments[whole.parent].children;
-    place(parts[1]);
+    warp.add_fragment(parts[1]);
     return;
   }
   Fragment& joining = warp.fragments[number];
@@ -342,7 +334,7 @@ void Block::split(Warp& warp, std::uint32_t number, const Op& op, std::uint32_t 
   joining.state = Fragment::State::joining;
   joining.children = (parts[0].pc != meets) + (parts[1].pc != meets);
   for (const Fragment& part : parts) {
-    if (part.pc != meets) place(part);
+    if (part.pc != meets) warp.add_fragment(part);
   }
 }
 

@@ -95,6 +95,8 @@ class Block {
   void leave(Warp& warp, std::uint32_t number, Mask mask);
   // What is left of a warp comes to a barrier; false while lanes that are elsewhere may yet end.
   bool come(Warp& warp, unsigned barrier, unsigned threads, Mask mask, Mask votes);
+  // Lanes that wait where their way meets that of these go on alone; false if there are none.
+  static bool let_others_go(Warp& warp, Mask mask);
   void release(Barrier& barrier);
   std::string describe_fault(const Fault& fault, const Warp& warp, const Op& op) const;
   std::string describe_deadlock() const;

@@ -15,6 +15,27 @@ void Block::release(Barrier& barrier) {
   barrier.threads = barrier.votes = 0;
 }
 
+// nvcc joins the ends of a kernel, so that "{ o[i] = 0; return; }" before a barrier is a way to
+// where the others come behind it.
+bool Block::let_others_go(Warp& warp, Mask mask) {
+  for (std::uint32_t at = 0; at < warp.fragments.size(); ++at) {
+    Fragment& joining = warp.fragments[at];
+    if (joining.state != Fragment::State::joining || (joining.mask & mask) == 0) continue;
+    Mask waiting = joining.mask;
+    for (const Fragment& part : warp.fragments) {
+      if (part.state != Fragment::State::free && part.parent == at) waiting &= ~part.mask;
+    }
+    if (waiting == 0) continue;
+    joining.mask &= ~waiting;
+    const Fragment alone{waiting,        joining.pc, joining.reconverge,
+                         joining.parent, 0,          Fragment::State::ready};
+    if (alone.parent != never) ++warp.fragments[alone.parent].children;
+    warp.add_fragment(alone);
+    return true;
+  }
+  return false;
+}
+
 bool Block::come(Warp& warp, unsigned number, unsigned threads, Mask mask, Mask votes) {
   if (number >= barriers_.size()) throw Fault{"barrier of a number beyond 15", mask};
   Barrier& barrier = barriers_[number];
@@ -22,7 +43,7 @@ bool Block::come(Warp& warp, unsigned number, unsigned threads, Mask mask, Mask 
     const bool others_may_end = std::ranges::any_of(warp.fragments, [mask](const Fragment& part) {
       return part.state == Fragment::State::ready && (part.mask & mask) == 0;
     });
-    if (others_may_end) return false;
+    if (others_may_end || let_others_go(warp, mask)) return false;
     throw Fault{"barrier that only some lanes of a warp come to", mask};
   }
   if (threads % lanes != 0) throw Fault{"barrier of threads that are no whole warps", mask};

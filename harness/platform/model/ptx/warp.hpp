@@ -102,6 +102,14 @@ class Warp {
     }
   }
 
+  void add_fragment(const Fragment& part) {
+    for (Fragment& free : fragments) {
+      if (free.state != Fragment::State::free) continue;
+      free = part;
+      return;
+    }
+    fragments.push_back(part);
+  }
   void tally(Tally what, Mask mask) {
     ++tallies[static_cast<std::size_t>(what)][static_cast<unsigned>(std::popcount(mask))];
     fma_steps += what == Tally::fma_fp32 ? 1 : 0;
