@@ -31,7 +31,7 @@ TEST_F(PtxArithmetic, ExtremesStopAtZeroWithRelu) {
 TEST_F(PtxArithmetic, AnUnknownModifierIsRefusedByName) {
   const std::pair<const char*, const char*> unknown[] = {
       {"add.sat.u32 %r1, 1, 2;", ".sat"},
-      {"sub.cc.u32 %r1, 1, 2;", ".cc"},
+      {"neg.cc.s32 %r1, 1;", ".cc"},
       {"min.relu.u32 %r1, 1, 2;", ".relu"},
       {"mul.lo.sat.s32 %r1, 1, 2;", ".sat"},
       {"mad.hi.sat.s32 %r1, 1, 2, 3;", ".sat"},
@@ -145,6 +145,32 @@ TEST_F(PtxArithmetic, NumbersTooSmallAreFlushedWhereThatIsAskedFor) {
   EXPECT_EQ(evaluate<double>("cvt.ftz.f64.f32 %x, %a;", 1e-40f), 0);
   EXPECT_EQ(evaluate<float>("cvt.rn.ftz.f32.f64 %x, %a;", 1e-40), 0);
   EXPECT_EQ(evaluate<float>("add.rz.ftz.f32 %x, %a, %b;", 1e-40f, 1e-40f), 0);
+}
+
+TEST_F(PtxArithmetic, CarriesGoFromWordToWord) {
+  const std::uint64_t ones = ~std::uint64_t{0};
+  const std::string halves =
+      ".reg .b32 %al, %ah, %bl, %bh; mov.b64 {%al, %ah}, %a;"
+      "mov.b64 {%bl, %bh}, %b;";
+  const auto words = [&](const std::string& low, const std::string& high, std::uint64_t a,
+                         std::uint64_t b) {
+    return evaluate<std::uint64_t>(
+        halves + low + " %r1, %al, %bl;" + high + " %r2, %ah, %bh; mov.b64 %x, {%r1, %r2};", a, b);
+  };
+  EXPECT_EQ(words("add.cc.u32", "addc.u32", 0xffffffff, 1), std::uint64_t{1} << 32);
+  EXPECT_EQ(words("add.cc.u32", "addc.u32", ones, ones), ones - 1);
+  EXPECT_EQ(words("sub.cc.u32", "subc.u32", 0, 1), ones);
+  EXPECT_EQ(words("sub.cc.s32", "subc.s32", std::uint64_t{5} << 32, 7),
+            (std::uint64_t{5} << 32) - 7);
+  EXPECT_EQ(evaluate<std::uint64_t>(
+                halves + "mul.lo.u32 %r1, %al, %bl; mul.hi.u32 %r2, %al, %bl;"
+                         "mad.lo.cc.u32 %r2, %ah, %bl, %r2; madc.hi.u32 %r3, %ah, %bl, 0;"
+                         "mad.lo.cc.u32 %r2, %al, %bh, %r2; madc.hi.cc.u32 %r3, %al, %bh, %r3;"
+                         "mov.b64 %x, {%r1, %r2};",
+                std::uint64_t{0x123456789abcdef}, std::uint64_t{0xfedcba987654321}),
+            std::uint64_t{0x123456789abcdef} * std::uint64_t{0xfedcba987654321});
+  EXPECT_EQ(evaluate<std::uint64_t>("add.cc.u64 %l1, %a, %b; addc.u64 %x, 0, 0;", ones, ones), 1u);
+  EXPECT_NE(refusal("addc.u16 %h1, %h2, %h3;"), "");
 }
 
 TEST_F(PtxArithmetic, FieldsOfBits) {

@@ -8,14 +8,14 @@ namespace gpubench::model {
 namespace {
 
 using PtxKernels = PtxTest;
-using Words = std::vector<std::uint32_t>;
+using PtxWords = std::vector<std::uint32_t>;
 
 // Thread by thread %r0 is its number, and %l0 and %l1 are its words of %in and %out.
 const std::string by_thread =
     "mov.u32 %r0, %tid.x; mul.wide.u32 %l2, %r0, 4;"
     "add.u64 %l0, %in, %l2; add.u64 %l1, %out, %l2;\n";
-Words words(std::uint32_t count) {
-  Words all(count);
+PtxWords words(std::uint32_t count) {
+  PtxWords all(count);
   std::iota(all.begin(), all.end(), 1);
   return all;
 }
@@ -37,7 +37,7 @@ TEST_F(PtxKernels, ACopyIgnoresItsSourceWhereThePredicateSaysSo) {
                            "cp.async.ca.shared.global [%r1], [%l0], 4, %p1;"
                            "cp.async.commit_group; cp.async.wait_group 0;"
                            "ld.shared.u32 %r2, [%r1]; st.global.u32 [%l1], %r2;";
-  const Words all = run(body, words(64), 64, {.threads = 64});
+  const PtxWords all = run(body, words(64), 64, {.threads = 64});
   EXPECT_EQ(error, "");
   for (std::uint32_t i = 0; i < 64; ++i) EXPECT_EQ(all[i], i < 20 ? i + 1 : 0) << i;
 }
@@ -63,7 +63,7 @@ TEST_F(PtxKernels, ABarrierDoesNotWaitForThreadsThatHaveEnded) {
        {begin + "@%p1 bra go_on; ret; go_on: " + meet, begin + "@!%p1 bra end; " + meet + " end:",
         begin + "@!%p1 bra end; " + meet + " end: st.global.u32 [%out+400], %r0;"}) {
     for (const ptx::Conduct& conduct : conducts) {
-      const Words all = run(body, words(96), 101, {.threads = 96, .conduct = conduct});
+      const PtxWords all = run(body, words(96), 101, {.threads = 96, .conduct = conduct});
       EXPECT_EQ(error, "");
       for (std::uint32_t i = 0; i < 96; ++i) EXPECT_EQ(all[i], i < 40 ? 39 : 0) << i;
     }
@@ -89,7 +89,7 @@ TEST_F(PtxKernels, BarriersCountVotes) {
                            "add.u32 %r1, %r1, %r2; add.u32 %r1, %r1, %r3;"
                            "st.global.u32 [%l1], %r1;";
   for (const ptx::Conduct& conduct : conducts) {
-    EXPECT_EQ(run(body, words(96), 96, {.threads = 96, .conduct = conduct}), Words(96, 150));
+    EXPECT_EQ(run(body, words(96), 96, {.threads = 96, .conduct = conduct}), PtxWords(96, 150));
     EXPECT_EQ(error, "");
   }
 }
@@ -103,7 +103,7 @@ TEST_F(PtxKernels, ArrivalsDoNotWait) {
                            "wait: bar.sync 1, 96; ld.shared.u32 %r3, [%r1+380];"
                            "st.global.u32 [%l1], %r3; end:";
   for (const ptx::Conduct& conduct : conducts) {
-    const Words all = run(body, words(96), 96, {.threads = 96, .conduct = conduct});
+    const PtxWords all = run(body, words(96), 96, {.threads = 96, .conduct = conduct});
     EXPECT_EQ(error, "");
     EXPECT_EQ(all[0], 95u);
   }
@@ -135,7 +135,7 @@ TEST_F(PtxKernels, AFunctionHasSharedVariables) {
       "{ .param .b32 p0; .param .b32 r0; st.param.b32 [p0], %r1;"
       "call.uni (r0), twice, (p0); ld.param.b32 %r1, [r0]; }";
   const std::string body = "ld.global.u32 %r1, [%in];" + call + call + "st.global.u32 [%out], %r1;";
-  EXPECT_EQ(run(body, Words{5}, 1, {.outside = outside}), Words{20});
+  EXPECT_EQ(run(body, PtxWords{5}, 1, {.outside = outside}), PtxWords{20});
   EXPECT_EQ(error, "");
 }
 
@@ -161,7 +161,7 @@ TEST_F(PtxKernels, TablesOfTheModuleAreRead) {
       "ld.global.u32 %r6, [%in]; ld.global.u32 %r7, [counter];"
       "add.u32 %r1, %r1, %r5; add.u32 %r6, %r6, %r7;"
       "st.global.v4.u32 [%out], {%r1, %r2, %r3, %r4}; st.global.u32 [%out+16], %r6;";
-  EXPECT_EQ(run(body, Words{7}, 5, {.outside = at_module_scope}), (Words{3, 3, 5, 2, 7}));
+  EXPECT_EQ(run(body, PtxWords{7}, 5, {.outside = at_module_scope}), (PtxWords{3, 3, 5, 2, 7}));
   EXPECT_EQ(error, "");
 }
 

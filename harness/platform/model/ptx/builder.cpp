@@ -138,6 +138,11 @@ void Builder::check_kind(const Register& r, unsigned bytes) const {
   }
 }
 
+Register Builder::carry() {
+  if (!carry_) carry_ = add_register(bytes_of(Type::pred));
+  return *carry_;
+}
+
 bool Builder::is_predicate(const Operand& o) const {
   const auto found = registers_.find(o.name);
   return found != registers_.end() && found->second.bytes == bytes_of(Type::pred);

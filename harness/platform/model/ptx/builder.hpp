@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -40,6 +41,7 @@ class Builder {
   Register constant(std::uint64_t bits, unsigned bytes);
   // One that the text does not name.
   Register scratch(unsigned bytes) { return add_register(bytes); }
+  Register carry();  // of sums of several words
   std::vector<Register> vector_of(const Operand& operand, unsigned bytes, bool written);
   // The registers of the address in brackets (its first element) and what is added to it.
   Register address(const Operand& operand, Space space, std::int64_t& offset);
@@ -88,6 +90,7 @@ class Builder {
   std::map<std::string, Symbol> symbols_;
   std::vector<std::uint32_t> first_op_;  // of each instruction
   std::vector<std::pair<std::size_t, std::string>> jumps_;
+  std::optional<Register> carry_;
 };
 
 using Build = void (*)(Builder&);
@@ -112,6 +115,7 @@ std::span<const Opcode> warpgroup_opcodes();
 std::span<const Opcode> tensor_memory_opcodes();
 std::span<const Opcode> cluster_opcodes();
 std::span<const Opcode> multimem_opcodes();
+void build_with_carry(Builder& b);       // sums with ".cc", and those that take a carry
 void build_cluster_barrier(Builder& b);  // the forms of "barrier" for a cluster
 
 }  // namespace gpubench::model::ptx

@@ -280,6 +280,7 @@ void modifiable(Builder& b, std::string_view modifier) {
 }
 template <class F>
 void sum(Builder& b) {
+  if (is_integer(b.type()) && b.has("cc")) return build_with_carry(b);
   modifiable<F, Saturating<F>>(b, "sat");
 }
 template <class F>
@@ -319,6 +320,7 @@ void multiply_add(Builder& b) {
   if (is_float(type)) return build_float_arithmetic(b);
   const unsigned width = bytes_of(type);
   const bool wide = b.has("wide"), high = b.has("hi");
+  if (b.has("cc")) return build_with_carry(b);
   if (wide + high + b.has("lo") != 1) b.unknown();
   const unsigned sources[] = {width, width, wide ? 2 * width : width};
   const bool known = with_integer(type, [&]<class T>(T) {
@@ -358,6 +360,9 @@ constexpr Opcode opcodes[] = {
     {"popc", &count_bits<Popc>},
     {"brev", &unary<Brev>},
     {"abs", &arithmetic_of_one<Abs>},
+    {"addc", &build_with_carry},
+    {"subc", &build_with_carry},
+    {"madc", &build_with_carry},
 };
 
 }  // namespace
