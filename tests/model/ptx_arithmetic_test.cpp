@@ -8,17 +8,17 @@ namespace gpubench::model {
 namespace {
 
 using PtxArithmetic = PtxTest;
-constexpr std::int32_t most = std::numeric_limits<std::int32_t>::max();
-constexpr std::int32_t least = std::numeric_limits<std::int32_t>::min();
+constexpr std::int32_t largest_int = std::numeric_limits<std::int32_t>::max();
+constexpr std::int32_t smallest_int = std::numeric_limits<std::int32_t>::min();
 constexpr float nan_of_float = std::numeric_limits<float>::quiet_NaN();
 constexpr double nan_of_double = std::numeric_limits<double>::quiet_NaN();
 
 TEST_F(PtxArithmetic, SumsSaturate) {
-  EXPECT_EQ(evaluate<std::int32_t>("add.sat.s32 %x, %a, %b;", most, 1), most);
-  EXPECT_EQ(evaluate<std::int32_t>("add.sat.s32 %x, %a, %b;", least, -1), least);
-  EXPECT_EQ(evaluate<std::int32_t>("sub.sat.s32 %x, %a, %b;", least, 1), least);
+  EXPECT_EQ(evaluate<std::int32_t>("add.sat.s32 %x, %a, %b;", largest_int, 1), largest_int);
+  EXPECT_EQ(evaluate<std::int32_t>("add.sat.s32 %x, %a, %b;", smallest_int, -1), smallest_int);
+  EXPECT_EQ(evaluate<std::int32_t>("sub.sat.s32 %x, %a, %b;", smallest_int, 1), smallest_int);
   EXPECT_EQ(evaluate<std::int32_t>("sub.sat.s32 %x, %a, %b;", 5, 7), -2);
-  EXPECT_EQ(evaluate<std::int32_t>("add.s32 %x, %a, %b;", most, 1), least);
+  EXPECT_EQ(evaluate<std::int32_t>("add.s32 %x, %a, %b;", largest_int, 1), smallest_int);
 }
 
 TEST_F(PtxArithmetic, ExtremesStopAtZeroWithRelu) {
@@ -83,8 +83,8 @@ TEST_F(PtxArithmetic, IntegersBecomeFloatsInTheDirectionAskedFor) {
   EXPECT_EQ(evaluate<double>("cvt.rn.f64.u64 %x, %a;", largest), std::ldexp(1, 64));
   EXPECT_EQ(evaluate<double>("cvt.rz.f64.u64 %x, %a;", largest),
             std::nextafter(std::ldexp(1, 64), 0));
-  EXPECT_EQ(evaluate<float>("cvt.rz.f32.s32 %x, %a;", most), std::nextafterf(0x1p31f, 0));
-  EXPECT_EQ(evaluate<float>("cvt.rp.f32.s32 %x, %a;", most), 0x1p31f);
+  EXPECT_EQ(evaluate<float>("cvt.rz.f32.s32 %x, %a;", largest_int), std::nextafterf(0x1p31f, 0));
+  EXPECT_EQ(evaluate<float>("cvt.rp.f32.s32 %x, %a;", largest_int), 0x1p31f);
   EXPECT_EQ(evaluate<float>("cvt.rm.f32.u64 %x, %a;", std::uint64_t{0x1000001}), 0x1p24f);
   // 257 halfway between 256 and 258, and a little more than that far beyond a double's digits.
   EXPECT_EQ(evaluate<std::uint16_t>("cvt.rn.bf16.s64 %x, %a;", std::int64_t{257} << 50), 0x5c80);
@@ -107,7 +107,7 @@ TEST_F(PtxArithmetic, WhatIsNoNumberIsZeroOrTheHighestBit) {
             std::numeric_limits<std::int64_t>::min());
   EXPECT_EQ(evaluate<std::uint64_t>("cvt.rzi.u64.f32 %x, %a;", nan_of_float),
             std::uint64_t{1} << 63);
-  EXPECT_EQ(evaluate<std::int32_t>("cvt.rzi.s32.f64 %x, %a;", nan_of_double), least);
+  EXPECT_EQ(evaluate<std::int32_t>("cvt.rzi.s32.f64 %x, %a;", nan_of_double), smallest_int);
   EXPECT_EQ(evaluate<std::uint32_t>("cvt.rzi.u32.f64 %x, %a;", nan_of_double), 0x80000000u);
   EXPECT_EQ(evaluate<std::uint64_t>("cvt.rzi.u64.f64 %x, %a;", nan_of_double),
             std::uint64_t{1} << 63);
@@ -176,8 +176,8 @@ TEST_F(PtxArithmetic, CarriesGoFromWordToWord) {
 TEST_F(PtxArithmetic, FieldsOfBits) {
   EXPECT_EQ(evaluate<std::uint32_t>("bfe.u32 %x, %a, 4, 8;", 0x12345678), 0x67u);
   EXPECT_EQ(evaluate<std::int32_t>("bfe.s32 %x, %a, 4, 4;", 0x000000f0), -1);
-  EXPECT_EQ(evaluate<std::int32_t>("bfe.s32 %x, %a, 28, 8;", least), -8);
-  EXPECT_EQ(evaluate<std::int32_t>("bfe.s32 %x, %a, 40, 8;", least), -1);
+  EXPECT_EQ(evaluate<std::int32_t>("bfe.s32 %x, %a, 28, 8;", smallest_int), -8);
+  EXPECT_EQ(evaluate<std::int32_t>("bfe.s32 %x, %a, 40, 8;", smallest_int), -1);
   EXPECT_EQ(evaluate<std::uint32_t>("bfe.u32 %x, %a, 0, 0;", -1), 0u);
   EXPECT_EQ(evaluate<std::int64_t>("bfe.s64 %x, %a, 0, 64;", std::int64_t{-7}), -7);
   EXPECT_EQ(evaluate<std::uint32_t>("bfind.u32 %x, %a;", 0x00010000), 16u);

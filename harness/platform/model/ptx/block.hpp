@@ -64,7 +64,7 @@ class Block {
   bool meet(Warp& warp, unsigned barrier, unsigned threads, Mask mask, Mask votes = 0);
   // The same without waiting for the others; whether the warp has come as a whole.
   bool pass(Warp& warp, unsigned barrier, unsigned threads, Mask mask);
-  // Of those that met last.
+  // How many voted, and came, of the threads that met last.
   unsigned votes_at(unsigned barrier) const { return barriers_[barrier].released; }
   unsigned threads_at(unsigned barrier) const { return barriers_[barrier].released_threads; }
 

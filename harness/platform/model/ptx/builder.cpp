@@ -302,7 +302,7 @@ void Builder::leave() {
   add(nullptr).flow = Flow::leave;
 }
 
-// Of what is not part of the kernel (calls.cpp).
+// What is called is not part of the kernel (calls.cpp).
 void Builder::refuse_call() const {
   for (const Operand& o : instruction_->operands) {
     if (o.kind == Operand::Kind::reg) refuse("calls through a pointer");

@@ -41,7 +41,7 @@ class Builder {
   Register constant(std::uint64_t bits, unsigned bytes);
   // One that the text does not name.
   Register scratch(unsigned bytes) { return add_register(bytes); }
-  Register carry();  // of sums of several words
+  Register carry();  // that sums of several words have
   std::vector<Register> vector_of(const Operand& operand, unsigned bytes, bool written);
   // The registers of the address in brackets (its first element) and what is added to it.
   Register address(const Operand& operand, Space space, std::int64_t& offset);

@@ -69,7 +69,7 @@ struct Variable {
   std::size_t bytes = 0;  // 0 of an extern array
   std::size_t alignment = 1;
   bool is_dynamic = false;  // extern .shared
-  // Of a module's global and constant ones:
+  // A module's global and constant ones also have:
   std::vector<std::byte> initial{};
   std::vector<Address> addresses{};
   std::string unusable{};  // why no kernel can use it: "is declared elsewhere"

@@ -120,7 +120,7 @@ struct Flushing {
   requires std::invocable<F, T...>
   auto operator()(T... a) const { return flushed(F()(flushed(a)...)); }
 };
-// Of a number of 16 bits.
+// Takes a number of 16 bits as a float.
 template <class F>
 struct InFloat {
   double operator()(double a) const { return F()(static_cast<float>(a)); }

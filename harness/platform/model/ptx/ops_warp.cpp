@@ -178,7 +178,7 @@ bool barrier_arrival(Warp& w, const Op& op, Mask mask) {
   return w.block.pass(w, barrier_operand(w, op, mask, 0), barrier_operand(w, op, mask, 1), mask);
 }
 
-// Of all threads: how many vote, whether one does, or all.
+// What all threads learn: how many vote, whether one does, or all.
 enum class Count : std::int64_t { number, any, all };
 bool counting_barrier(Warp& w, const Op& op, Mask mask) {
   w.note_telling(mask);
