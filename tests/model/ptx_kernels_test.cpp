@@ -94,6 +94,21 @@ TEST_F(PtxKernels, BarriersCountVotes) {
   }
 }
 
+TEST_F(PtxKernels, WarpsReduceAndMatch) {
+  const std::string body = by_thread +
+                           "and.b32 %r1, %r0, 3; redux.sync.add.u32 %r2, %r0, -1;"
+                           "sub.s32 %r3, %r1, 2; redux.sync.min.s32 %r4, %r3, -1;"
+                           "redux.sync.max.u32 %r5, %r0, -1; redux.sync.xor.b32 %r6, %r1, -1;"
+                           "match.any.sync.b32 %r7, %r1, -1;"
+                           "add.u32 %r2, %r2, %r4; add.u32 %r2, %r2, %r5; add.u32 %r2, %r2, %r6;"
+                           "shf.r.wrap.b32 %r7, %r7, %r7, %r1; sub.u32 %r7, %r7, 0x11111111;"
+                           "add.u32 %r2, %r2, %r7; st.global.u32 [%l1], %r2;";
+  EXPECT_EQ(run(body, words(32), 32, {.threads = 32}), PtxWords(32, 496 - 2 + 31 + 0));
+  EXPECT_EQ(error, "");
+  EXPECT_NE(refusal("redux.sync.add.b32 %r1, %r2, -1;"), "");
+  EXPECT_NE(refusal("match.all.sync.b32 %r1, %r2, -1;"), "");
+}
+
 // One warp waits at a barrier at which the others only arrive.
 TEST_F(PtxKernels, ArrivalsDoNotWait) {
   const std::string body = tile + by_thread +

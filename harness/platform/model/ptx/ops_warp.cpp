@@ -2,6 +2,7 @@
 // "bar.warp.sync", and the block's barriers.
 #include <algorithm>
 #include <bit>
+#include <functional>
 
 #include "harness/platform/model/ptx/block.hpp"
 #include "harness/platform/model/ptx/handlers.hpp"
@@ -149,6 +150,79 @@ void build_vote(Builder& b) {
   op.extra = &extra;
 }
 
+// "redux.sync.add.u32 d, a, mask": of a's lanes, to all of them.
+struct Least {
+  template <class T>
+  T operator()(T a, T b) const {
+    return std::min(a, b);
+  }
+};
+struct Most {
+  template <class T>
+  T operator()(T a, T b) const {
+    return std::max(a, b);
+  }
+};
+template <class T, class F>
+void reduce(Warp& w, const Op& op, Mask mask) {
+  members(w, op, op.extra->sources[0], mask);
+  w.require(op.an, mask, "a term of a warp's sum");
+  const T* const a = w.row<T>(op.a);
+  T result = a[std::countr_zero(mask)];
+  for_lanes(mask & (mask - 1), [&](unsigned i) { result = F()(result, a[i]); });
+  for_lanes(mask, [&](unsigned i) { w.row<T>(op.d)[i] = result; });
+}
+void build_reduction(Builder& b) {
+  if (!b.has("sync")) b.unknown();
+  const Type type = b.type();
+  const bool is_signed = type == Type::s32, is_bits = type == Type::b32;
+  if (!is_signed && !is_bits && type != Type::u32) b.unknown();
+  Handler run = nullptr;
+  if (is_bits) {
+    run = b.has("and")   ? &reduce<std::uint32_t, std::bit_and<>>
+          : b.has("or")  ? &reduce<std::uint32_t, std::bit_or<>>
+          : b.has("xor") ? &reduce<std::uint32_t, std::bit_xor<>>
+                         : nullptr;
+  } else if (b.has("add")) {
+    run = &reduce<std::uint32_t, std::plus<>>;
+  } else if (b.has("min")) {
+    run = is_signed ? &reduce<std::int32_t, Least> : &reduce<std::uint32_t, Least>;
+  } else if (b.has("max")) {
+    run = is_signed ? &reduce<std::int32_t, Most> : &reduce<std::uint32_t, Most>;
+  }
+  if (run == nullptr) b.unknown();
+  Op& op = b.add(run);
+  Builder::set_destination(op, b.destination(b.operand(0), 4));
+  Builder::set_a(op, b.source(b.operand(1), 4));
+  Extra& extra = b.extra();
+  extra.sources = {b.source(b.operand(2), 4)};
+  op.extra = &extra;
+}
+
+// "match.any.sync.b32 d, a, mask": the lanes whose a is one's own.
+template <class T>
+void match_any(Warp& w, const Op& op, Mask mask) {
+  members(w, op, op.extra->sources[0], mask);
+  w.require(op.an, mask, "a value to match");
+  const T* const a = w.row<T>(op.a);
+  for_lanes(mask, [&](unsigned i) {
+    Mask equal = 0;
+    for_lanes(mask, [&](unsigned other) { equal |= Mask{a[other] == a[i]} << other; });
+    w.row<std::uint32_t>(op.d)[i] = equal;
+  });
+}
+void build_match(Builder& b) {
+  if (!b.has("any") || !b.has("sync")) b.unknown();
+  const Type type = b.type();
+  if (type != Type::b32 && type != Type::b64) b.unknown();
+  Op& op = b.add(type == Type::b32 ? &match_any<std::uint32_t> : &match_any<std::uint64_t>);
+  Builder::set_destination(op, b.destination(b.operand(0), 4));
+  Builder::set_a(op, b.source(b.operand(1), bytes_of(type)));
+  Extra& extra = b.extra();
+  extra.sources = {b.source(b.operand(2), 4)};
+  op.extra = &extra;
+}
+
 void active_mask(Warp& w, const Op& op, Mask mask) {
   for_lanes(mask, [&](unsigned i) { w.row<std::uint32_t>(op.d)[i] = mask; });
 }
@@ -234,8 +308,10 @@ void build_barrier(Builder& b) {
 }
 
 constexpr Opcode opcodes[] = {
-    {"shfl", &build_shuffle}, {"vote", &build_vote},       {"activemask", &build_active_mask},
-    {"bar", &build_barrier},  {"barrier", &build_barrier},
+    {"redux", &build_reduction},        {"match", &build_match},
+    {"shfl", &build_shuffle},           {"vote", &build_vote},
+    {"activemask", &build_active_mask}, {"bar", &build_barrier},
+    {"barrier", &build_barrier},
 };
 
 }  // namespace
