@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <ctime>
+#include <limits>
 
 #include "harness/cuda/launch.hpp"
 #include "tests/model/lanes.hpp"
@@ -28,6 +29,25 @@ __global__ void classes_kernel(int* out, const float* in) {
   int* const mine = out + 4 * threadIdx.x;
   mine[0] = isnan(x), mine[1] = isinf(x), mine[2] = signbit(x), mine[3] = isfinite(x);
 }
+
+__global__ void shift_bytes_kernel(unsigned char* bytes, std::size_t count, bool shared) {
+  __shared__ unsigned char own[64];
+  if (!shared) {
+    memmove(bytes + 1, bytes, count - 1);
+    return;
+  }
+  memcpy(own, bytes, count);
+  memmove(own + 1, own, count - 1);
+  memcpy(bytes, own, count);
+}
+
+// A NaN is 0, but where either type has 64 bits.
+constexpr float nan_of_32 = std::numeric_limits<float>::quiet_NaN();
+constexpr double nan_of_64 = std::numeric_limits<double>::quiet_NaN();
+static_assert(model::clamped<int>(nan_of_32) == 0 && model::clamped<unsigned>(nan_of_32) == 0);
+static_assert(model::clamped<int>(nan_of_64) == std::numeric_limits<int>::min());
+static_assert(model::clamped<unsigned>(nan_of_64) == 0x80000000u);
+static_assert(model::clamped<long long>(nan_of_32) == std::numeric_limits<long long>::min());
 
 template <Bytes how>
 __global__ void move_bytes_kernel(unsigned char* out, const unsigned char* in, std::size_t bytes) {
@@ -136,6 +156,9 @@ void move_bytes(Bytes how, unsigned char* out, const unsigned char* in, std::siz
                       : how == Bytes::by_memset     ? move_bytes_kernel<Bytes::by_memset>
                                                     : move_bytes_kernel<Bytes::through_shared>;
   launch(kernel, 1, 32, 0, nullptr, out, in, bytes);
+}
+void shift_bytes(unsigned char* bytes, std::size_t count, bool shared) {
+  launch(shift_bytes_kernel, 1, 1, 0, nullptr, bytes, count, shared);
 }
 void store_two_results(float* out, const float* x) {
   launch(store_two_results_kernel, 1, 1, 0, nullptr, out, x);

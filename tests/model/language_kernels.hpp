@@ -22,6 +22,9 @@ void classes(int* out, const float* x);
 enum class Bytes { by_memcpy, by_std_memcpy, by_memmove, through_shared, by_memset };
 void move_bytes(Bytes how, unsigned char* out, const unsigned char* in, std::size_t bytes);
 
+// One thread moves `count` bytes, at most 64, one further: where they are, or in shared memory.
+void shift_bytes(unsigned char* bytes, std::size_t count, bool shared);
+
 // sincosf, modff and frexpf of x, with results in out[0..5]: each stores two.
 void store_two_results(float* out, const float* x);
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 inline int __popc(unsigned int x) { return __builtin_popcount(x); }
 inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
@@ -85,20 +86,31 @@ GPUBENCH_AS(__longlong_as_double, double, long long)
 #undef GPUBENCH_AS
 
 namespace gpubench::model {
-// A GPU clamps what is out of range; a NaN is 0.
+// A GPU clamps what is out of range. A NaN is 0, but has the highest bit alone where one of the two
+// types has 64 bits (PTX ISA, "cvt").
 template <class Integer, class Float>
 constexpr Integer clamped(Float x) {
   using Limits = std::numeric_limits<Integer>;
-  if (x != x) return 0;
+  if (x != x) {
+    const bool is_zero = sizeof(Float) < 8 && sizeof(Integer) < 8;
+    const auto high = std::make_unsigned_t<Integer>{1} << (8 * sizeof(Integer) - 1);
+    return is_zero ? Integer{0} : static_cast<Integer>(high);
+  }
   if (x <= static_cast<Float>(Limits::min())) return Limits::min();
   return x >= static_cast<Float>(Limits::max()) ? Limits::max() : static_cast<Integer>(x);
 }
 }  // namespace gpubench::model
-#define GPUBENCH_ROUNDED(name, to, from)                                                       \
-  inline to name##_rn(from x) { return gpubench::model::clamped<to>(__builtin_nearbyint(x)); } \
-  inline to name##_rz(from x) { return gpubench::model::clamped<to>(x); }                      \
-  inline to name##_ru(from x) { return gpubench::model::clamped<to>(__builtin_ceil(x)); }      \
-  inline to name##_rd(from x) { return gpubench::model::clamped<to>(__builtin_floor(x)); }
+#define GPUBENCH_ROUNDED(name, to, from)                                                  \
+  inline to name##_rn(from x) {                                                           \
+    return gpubench::model::clamped<to, from>(static_cast<from>(__builtin_nearbyint(x))); \
+  }                                                                                       \
+  inline to name##_rz(from x) { return gpubench::model::clamped<to, from>(x); }           \
+  inline to name##_ru(from x) {                                                           \
+    return gpubench::model::clamped<to, from>(static_cast<from>(__builtin_ceil(x)));      \
+  }                                                                                       \
+  inline to name##_rd(from x) {                                                           \
+    return gpubench::model::clamped<to, from>(static_cast<from>(__builtin_floor(x)));     \
+  }
 GPUBENCH_ROUNDED(__float2int, int, float)
 GPUBENCH_ROUNDED(__float2uint, unsigned int, float)
 GPUBENCH_ROUNDED(__float2ll, long long, float)
