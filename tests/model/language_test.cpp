@@ -66,6 +66,15 @@ TEST_F(LanguageTest, BytesAreMovedAndCounted) {
   }
 }
 
+TEST_F(LanguageTest, BytesThatOverlapAreMovedWhole) {
+  for (const bool shared : {false, true}) {
+    auto* const bytes = upload<unsigned char>({1, 2, 3, 4, 5});
+    kernels::shift_bytes(bytes, 5, shared);
+    ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
+    EXPECT_EQ(download(bytes, 5), (std::vector<unsigned char>{1, 1, 2, 3, 4}));
+  }
+}
+
 TEST_F(LanguageTest, MovedBytesStayWithinBounds) {
   unsigned char* out = make<unsigned char>(32 * 20 - 1);
   const auto* in = upload(std::vector<unsigned char>(32 * 20, 1));
@@ -141,7 +150,7 @@ TEST_F(StructTest, ThatAreCudasVectorsAreKnown) {
 // The last block runs first.
 TEST_F(LanguageTest, AWaitForABlockThatDoesNotRunMeanwhileEnds) {
   const std::string fault = fault_of([&] { kernels::wait_for_flag(upload<int>({0}), 1); });
-  EXPECT_NE(fault.find("as if to wait for another block"), std::string::npos) << fault;
+  EXPECT_NE(fault.find("as if to wait for another thread or block"), std::string::npos) << fault;
   EXPECT_NE(fault.find("language_kernels.cpp:"), std::string::npos) << fault;
 }
 
@@ -161,6 +170,8 @@ TEST_F(LanguageTest, AWaitIsALoopThatLoadsTheSameWords) {
   EXPECT_TRUE(is_vain_wait(*trace_of(block, 0)));
   EXPECT_FALSE(is_vain_wait(*trace_of(block, 4)));
   EXPECT_FALSE(is_vain_wait(*trace_of(make_event(&memory, EventKind::store, 4), 0)));
+  EXPECT_FALSE(is_vain_wait(*trace_of(make_event(&memory, EventKind::atomic, 4), 0)));
+  EXPECT_FALSE(is_vain_wait(*trace_of(make_event(&memory, EventKind::collective), 0)));
   EXPECT_FALSE(is_vain_wait(*trace_of(make_event(&memory, EventKind::arithmetic, 8), 0)));
 }
 
