@@ -47,6 +47,7 @@ class PtxTest : public EmulatorTest {
     launch.block = dim3(how.threads);
     launch.argument_words = arguments;
     error = here.execute(launch).error;
+    if (!here.runs().empty()) counts = here.runs()[0].profile.counts;
     return download(results, out);
   }
   template <class T>
@@ -86,6 +87,7 @@ class PtxTest : public EmulatorTest {
   }
 
   std::string error;
+  Counts counts;  // of the last that ran
 };
 
 }  // namespace gpubench::model

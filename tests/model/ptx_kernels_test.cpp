@@ -105,17 +105,20 @@ TEST_F(PtxKernels, WarpsReduceAndMatch) {
                            "add.u32 %r2, %r2, %r7; st.global.u32 [%l1], %r2;";
   EXPECT_EQ(run(body, words(32), 32, {.threads = 32}), PtxWords(32, 496 - 2 + 31 + 0));
   EXPECT_EQ(error, "");
+  EXPECT_EQ(counts.at(WarpOperation::shuffle), 4);
+  EXPECT_EQ(counts.at(WarpOperation::vote), 1);
   EXPECT_NE(refusal("redux.sync.add.b32 %r1, %r2, -1;"), "");
   EXPECT_NE(refusal("match.all.sync.b32 %r1, %r2, -1;"), "");
 }
 
 // One warp waits at a barrier at which the others only arrive.
 TEST_F(PtxKernels, ArrivalsDoNotWait) {
+  // Those that arrive meet the waiting one before it comes there: they would never, if they waited.
   const std::string body = tile + by_thread +
                            "mov.u32 %r1, tile; mad.lo.u32 %r2, %r0, 4, %r1;"
                            "setp.lt.u32 %p1, %r0, 32; @%p1 bra wait;"
-                           "st.shared.u32 [%r2], %r0; bar.arrive 1, 96; bra end;"
-                           "wait: bar.sync 1, 96; ld.shared.u32 %r3, [%r1+380];"
+                           "st.shared.u32 [%r2], %r0; bar.arrive 1, 96; bar.sync 2, 96; bra end;"
+                           "wait: bar.sync 2, 96; bar.sync 1, 96; ld.shared.u32 %r3, [%r1+380];"
                            "st.global.u32 [%l1], %r3; end:";
   for (const ptx::Conduct& conduct : conducts) {
     const PtxWords all = run(body, words(96), 96, {.threads = 96, .conduct = conduct});
@@ -192,6 +195,9 @@ TEST_F(PtxKernels, WhatAModuleHasBesideIsRefusedOnlyWhereItIsUsed) {
   expect(refused("mov.u64 %l1, image;"), "'image', which is declared as .texref");
   expect(refused("mov.u64 %l1, pointers;"), "'pointers', which holds the address of twice");
   expect(refused("mov.u64 %l1, nobody;"), "names 'nobody', which nothing declares");
+  const std::string pool = ".global .align 1 .b8 pool[1000000000000000000];";
+  EXPECT_EQ(run("st.global.u32 [%out], 1;", PtxWords(1), 1, {.outside = pool}), PtxWords{1});
+  expect(refusal("mov.u64 %l1, pool;", pool), "'pool', which is larger than the 16 MiB");
   expect(refused("call.uni vprintf, (%l1, %l2);"), "calls vprintf, ");
   expect(refused("call.uni %l1, (%l2), prototype_2;"), "calls through a pointer");
 }

@@ -84,7 +84,7 @@ void add_and_release(Warp& w, const Op& op, Mask mask) {
   w.defined(op.dn) |= mask;
 }
 
-// Element by element: of no more at once is a vector's atomic one.
+// A vector's atomic is atomic for each element only.
 void add_vector(Warp& w, const Op& op, Mask mask) {
   const Extra& e = *op.extra;
   for (const Register& r : e.sources) w.require(r.number, mask, "an atomic's operand");

@@ -1,4 +1,4 @@
-// From register to register: PTX ISA, "mov", "cvta", "isspacep".
+// From register to register: PTX ISA, "mov", "cvta".
 #include "harness/platform/model/ptx/access.hpp"
 #include "harness/platform/model/ptx/handlers.hpp"
 #include "harness/platform/model/ptx/windows.hpp"

@@ -192,6 +192,7 @@ void build_reduction(Builder& b) {
   }
   if (run == nullptr) b.unknown();
   Op& op = b.add(run);
+  op.count_as = static_cast<std::uint8_t>(Tally::shuffle);
   Builder::set_destination(op, b.destination(b.operand(0), 4));
   Builder::set_a(op, b.source(b.operand(1), 4));
   Extra& extra = b.extra();
@@ -216,6 +217,7 @@ void build_match(Builder& b) {
   const Type type = b.type();
   if (type != Type::b32 && type != Type::b64) b.unknown();
   Op& op = b.add(type == Type::b32 ? &match_any<std::uint32_t> : &match_any<std::uint64_t>);
+  op.count_as = static_cast<std::uint8_t>(Tally::vote);
   Builder::set_destination(op, b.destination(b.operand(0), 4));
   Builder::set_a(op, b.source(b.operand(1), bytes_of(type)));
   Extra& extra = b.extra();

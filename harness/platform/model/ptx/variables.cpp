@@ -19,6 +19,9 @@ bool begins_number(std::string_view word) {
   return word == "-" || (!word.empty() && word[0] >= '0' && word[0] <= '9');
 }
 
+// Every block that runs has tables of its own.
+constexpr std::size_t most_bytes = std::size_t{16} << 20;
+
 class VariableReader {
  public:
   VariableReader(Lexer& lexer, Variable& v) : lexer_(lexer), v_(v) {}
@@ -32,8 +35,12 @@ class VariableReader {
       count *= lexer_.peek() == "]" ? 0 : take_number(lexer_).bits;
       lexer_.expect("]");
     }
-    v_.bytes = element_ * count;
     v_.alignment = std::max(v_.alignment, element_);
+    if (element_ > 0 && count > most_bytes / element_) {
+      v_.unusable = "is larger than the " + std::to_string(most_bytes >> 20) + " MiB of a table";
+      return;
+    }
+    v_.bytes = element_ * count;
     v_.initial.assign(v_.bytes, std::byte{0});
     if (lexer_.accept("=")) value();
     if (lexer_.peek() != ";") v_.unusable = "has a declaration that it cannot read";
