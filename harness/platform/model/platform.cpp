@@ -200,16 +200,21 @@ std::vector<TracedOperation> ModelPlatform::trace(const std::function<void()>& r
 
 void ModelPlatform::judge_counts(RowAccess access, Observation& observation) const {
   std::set<std::string> worth;
-  for (const auto& run : emulator_.runs()) {
-    const auto* kernel = model::compiled_kernel(device_, run.profile.name);
-    if (kernel == nullptr) {
-      observation.assuming = "no register limit";
-      if (access != RowAccess::arithmetic && run.profile.has_guessed_structs) {
-        observation.counts =
-            "source stream; whole structs count by 4 or 16 bytes, and nvcc copies by alignment";
-      }
-      return;
+  const auto& runs = emulator_.runs();
+  const auto is_unknown = [&](const auto& run) {
+    return model::compiled_kernel(device_, run.profile.name) == nullptr;
+  };
+  if (std::ranges::any_of(runs, is_unknown)) {
+    observation.assuming = "no register limit";
+    const auto guesses = [](const auto& run) { return run.profile.has_guessed_structs; };
+    if (access != RowAccess::arithmetic && std::ranges::any_of(runs, guesses)) {
+      observation.counts =
+          "source stream; whole structs count by 4 or 16 bytes, and nvcc copies by alignment";
     }
+    return;
+  }
+  for (const auto& run : runs) {
+    const auto* kernel = model::compiled_kernel(device_, run.profile.name);
     if (!kernel->has_local_price) observation.assuming = "local memory costs nothing";
     // Nobody compared the compiled code's arithmetic with the source's.
     if (access != RowAccess::arithmetic) worth.insert(model::worth_of_counts(*kernel, access));

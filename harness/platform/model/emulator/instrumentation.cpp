@@ -34,8 +34,9 @@ inline void access_pieces(const void* address, unsigned long bytes, EventKind ki
   if (block == nullptr) return;
   // Variables and arguments, which are copied often and never counted.
   const auto first = reinterpret_cast<std::uint64_t>(address);
-  if (!holds_guarded_code() && block->is_own(first) && block->is_own(first + bytes - 1)) return;
-  if (bytes % 8 == 0) block->note_guessed_struct();
+  const bool is_own = block->is_own(first) && block->is_own(first + bytes - 1);
+  if (is_own && !holds_guarded_code()) return;
+  if (bytes % 8 == 0 && !is_own) block->note_guessed_struct();
   const auto piece = static_cast<unsigned>(std::gcd(std::gcd(bytes, 4ul), first));
   for (unsigned long i = 0; i < bytes; i += piece) {
     access(static_cast<const char*>(address) + i, piece, kind, code);

@@ -250,7 +250,7 @@ void* dynamic_shared_memory() noexcept { return running_block->dynamic_shared();
 }  // namespace gpubench::model
 
 extern "C" {
-// The C library's is the host's code's: the kernel's is the SM's.
+// Host code may call the C library's clock; in a kernel it would be the SM's.
 std::clock_t __real_clock() noexcept;
 std::clock_t __wrap_clock() noexcept {
   if (running_block != nullptr) running_block->no_clock(__builtin_return_address(0));
