@@ -60,7 +60,7 @@ Roofs equal_roofs() {
 }
 
 // Whether a law is of roofs, and none of them of the memory that L2 stands before, nor of L2.
-bool is_of_arithmetic(const Law& law) {
+bool is_independent_of_l2(const Law& law) {
   if (!law) return false;
   Roofs slow = equal_roofs(), fast = slow, other = slow;
   for (const char* name : {"dram", "l2"}) slow[name] = 1e-30, fast[name] = other[name] = 1e30;
@@ -288,7 +288,7 @@ void Bench::run(const Body& body) {
     skip("runs in one process only: run it without mpirun");
   }
   // Laws are of cold runs: one that finds in L2 what the run before left there is faster.
-  if (!hot() || sets_against_l2() == 1 || is_of_arithmetic(work_.law)) row_.law = work_.law;
+  if (!hot() || sets_against_l2() == 1 || is_independent_of_l2(work_.law)) row_.law = work_.law;
   row_.law_tolerance = work_.law_tolerance;
   if (only_describes_) throw Described{};
   row_.measures = work_.measures;

@@ -125,12 +125,12 @@ ordered_json row_json(const Row& row, std::pair<int, int> indices, int repetitio
   return json;
 }
 
-// `row`: one of those that the statistic is of.
 // Where a repetition stands among the rows.
 const std::set<std::string, std::less<>> only_of_rows{"family_index", "per_family_instance_index",
                                                       "repetition_index"};
 
-// `described`: what the row in the middle says of itself beside its numbers; null: nothing.
+// `row`: one of those that the statistic is of. `described`: what the row in the middle says of
+// itself beside its numbers; null: nothing.
 ordered_json aggregate_json(const benchmark::BenchmarkReporter::Run& run, const Row& row,
                             const TimeUnit& unit, ordered_json described = {}) {
   ordered_json json = {
