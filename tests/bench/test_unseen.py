@@ -20,11 +20,11 @@ LIMITS = {
     "coalescing": (*MEMORY, "l1_", "l2_", "global_"),
     "compute_peak": ("fp32_", "fp64_", "int32_", "tensor_"),
     "fusion": (*MEMORY, "kernel_floor_"),
-    "gemm_batch": (*MEMORY, "gemm_"),
-    "gemm_ladder": ("gemm_", "tensor_"),
+    "gemm_batch": (*MEMORY, "gemm_", "tensor_"),
+    "gemm_ladder": ("gemm_", "tensor_", "fp32_"),
     "memory_hierarchy": ("dram_latency_", "l1_", "l2_"),
     "normalization": MEMORY,
-    "precision": ("gemm_",),
+    "precision": ("gemm_", "tensor_"),
     "stream": MEMORY,
     "transfer": ("pcie_",),
     "transpose": MEMORY,
@@ -33,10 +33,11 @@ LIMITS = {
 
 def same_publication(source: str, cited: str) -> bool:
     """Whether a device file's source names the publication: its repository, and its issue or
-    file."""
+    file if it names any."""
     repository, *place = source.split(" at ")[0].split()
     name = " ".join(place[-2:]) if place[-1].isdigit() else place[-1].rpartition("/")[2]
-    return repository in cited and re.search(rf"\b{re.escape(name)}\b", cited) is not None
+    whole = rf"{re.escape(repository)}( @|[.,;:)]|$)"
+    return re.search(rf"{whole}|{re.escape(repository)}.*\b{re.escape(name)}\b", cited) is not None
 
 
 @pytest.fixture(scope="module")
