@@ -164,6 +164,16 @@ def test_a_damaged_file_is_named_and_stays(store) -> None:
     assert damaged.read_bytes() == b"{"
 
 
+def test_a_night_with_a_damaged_file_is_judged_all_the_same(store) -> None:
+    last = max((store.root / "nights" / "lab").iterdir())
+    damaged = last / "first-2-all.json"
+    damaged.write_bytes(b"{")
+    os.utime(damaged, (0, 0))
+    seen = without_permission(store, "status")
+    assert "still in its place: the store is read-only" in seen.stdout
+    assert "has not been judged" not in seen.stdout
+
+
 def test_an_index_of_another_user_is_left_alone(store) -> None:
     """Where everything else may be written to, as in a folder that a group shares."""
     judged(store)

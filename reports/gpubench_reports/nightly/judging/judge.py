@@ -62,7 +62,9 @@ def judge_new(store: Store, index: Index, settings: Settings) -> list[tuple[Nigh
             for event in verdict["events"]:
                 history.events[event["device"], event["mode"], event["benchmark"]].append(event)
             found.append((night, verdict))
-    if found:
+    # The index of a read-only store has them already, and would forget those of a night whose
+    # damaged file stays where it is.
+    if found and not store.read_only:
         index.update(settings)
     return found
 
