@@ -57,3 +57,11 @@ def test_a_night_before_the_last_one_is_refused(store: Store, tmp_path: Path, ad
 def test_no_night_is_older_than_one_without_a_date(store: Store, adds) -> None:
     put_night(store, {"a/b/n:1": 1e-4}, date="yesterday")
     assert adds(*night("2026-10-04"))[0] == 0
+
+
+def test_a_clock_that_was_wrong_keeps_no_later_night_out(store: Store, adds) -> None:
+    put_night(store, {"a/b/n:1": 1e-4}, date="2999-01-01T00:00:00+00:00")
+    assert adds(*night("2026-10-04"))[0] == 0
+    code, complaint = adds(*night("2026-10-03"))
+    assert code == 2
+    assert "before night 2" in complaint

@@ -99,18 +99,20 @@ def _began(files: Sequence[ProcessFile]) -> datetime | None:
 
 
 def _require_later(index: Index, machine: str, path: Path, began: datetime) -> None:
-    """Raises ReportError for a night before the machine's last one: nights are judged in the order
-    in which they are added, and an older one would show changes the wrong way round."""
-    for number, date in index.rows(
-        "select number, date from night where machine = ? and state <> 'duplicate'"
-        " order by number desc limit 1",
-        (machine,),
-    ):
-        last = moment_of(date)
-        if last is not None and began < last:
-            when = f"was begun {_shown(began)}, before night {number} of {_shown(last)}"
-            way = "add nights in their order, or with a --machine of their own"
-            raise ReportError(path, f"{when}: {way}")
+    """Raises ReportError for a night before the latest of the machine's: nights are judged in the
+    order in which they are added, and an older one would show changes the wrong way round. A night
+    that a wrong clock has put into the future keeps none out."""
+    nights = index.rows(
+        "select number, date from night where machine = ? and state <> 'duplicate'", (machine,)
+    )
+    known = [(moment, number) for number, date in nights if (moment := moment_of(date))]
+    present = moment_of(now())
+    past = [(moment, number) for moment, number in known if present and moment <= present]
+    if past and began < max(past)[0]:
+        last, number = max(past)
+        when = f"was begun {_shown(began)}, before night {number} of {_shown(last)}"
+        way = "add nights in their order, or with a --machine of their own"
+        raise ReportError(path, f"{when}: {way}")
 
 
 def _shown(moment: datetime) -> str:
