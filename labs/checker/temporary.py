@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -23,6 +24,9 @@ PREFIXES = ("gpubench-box-", "gpubench-lab-")
 # be of one that still runs, unless it is old.
 _HELD = "held-"
 _OLD_SECONDS = 86400.0
+# Only what has been made here, and no folder that somebody has called like this.
+_MADE = re.compile(rf"({'|'.join(PREFIXES)})(?P<held>{_HELD})?[a-z0-9_]{{8}}")
+_ATTEMPTS = 10
 
 
 @contextmanager
@@ -35,16 +39,19 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
         with folder:
             yield Path(folder.name)
     finally:
-        os.close(handle)
+        if handle is not None:
+            os.close(handle)
 
 
-def _held_folder(prefix: str) -> tuple[tempfile.TemporaryDirectory[str], int]:
-    while True:
+def _held_folder(prefix: str) -> tuple[tempfile.TemporaryDirectory[str], int | None]:
+    """And its lock; None where this file system has none: such a folder is not called held."""
+    for _ in range(_ATTEMPTS):
         folder = tempfile.TemporaryDirectory(prefix=prefix + _HELD)
         handle = _hold(Path(folder.name))
         if handle is not None:
             return folder, handle
-        folder.cleanup()  # another process took it for stale, before it was locked
+        folder.cleanup()  # another process may have taken it for stale, before it was locked
+    return tempfile.TemporaryDirectory(prefix=prefix), None
 
 
 @cache
@@ -56,11 +63,11 @@ def remove_stale(where: Path) -> None:
     """Removes this user's folders in `where` whose owners are gone."""
     with contextlib.suppress(OSError):
         for path in where.iterdir():
-            prefix = next((one for one in PREFIXES if path.name.startswith(one)), None)
-            if prefix is None or (handle := _hold(path)) is None:
+            made = _MADE.fullmatch(path.name)
+            if made is None or (handle := _hold(path)) is None:
                 continue
             try:
-                if path.name.startswith(prefix + _HELD) or _is_old(handle):
+                if made["held"] or _is_old(handle):
                     _remove(path)
             finally:
                 os.close(handle)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import subprocess
 import sys
@@ -92,19 +94,19 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     (own / "deep" / "file").write_text("mine")
     (own / "deep").chmod(0o750)
     where = tmp_path / "temporary"
-    stale = where / "gpubench-box-held-1"
+    stale = where / "gpubench-box-held-aaaaaaa1"
     stale.mkdir(parents=True)
     (stale / "out").symlink_to(own / "deep")
-    (where / "gpubench-box-held-2").symlink_to(own)
-    (where / "gpubench-box-held-3").write_text("no folder")
+    (where / "gpubench-box-held-aaaaaaa2").symlink_to(own)
+    (where / "gpubench-box-held-aaaaaaa3").write_text("no folder")
     remove_stale(where)
-    assert names(where) == ["gpubench-box-held-2", "gpubench-box-held-3"]
+    assert names(where) == ["gpubench-box-held-aaaaaaa2", "gpubench-box-held-aaaaaaa3"]
     assert (own / "deep" / "file").read_text() == "mine"
     assert (own / "deep").stat().st_mode & 0o777 == 0o750
 
 
 def test_a_folder_that_its_program_closed_goes_too(tmp_path: Path) -> None:
-    closed = tmp_path / "gpubench-lab-held-1" / "a" / "b"
+    closed = tmp_path / "gpubench-lab-held-aaaaaaa1" / "a" / "b"
     closed.mkdir(parents=True)
     (closed / "file").write_text("")
     for path in (closed, closed.parent):
@@ -114,11 +116,11 @@ def test_a_folder_that_its_program_closed_goes_too(tmp_path: Path) -> None:
 
 
 def test_another_users_folder_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "gpubench-box-held-1").mkdir()
+    (tmp_path / "gpubench-box-held-aaaaaaa1").mkdir()
     own = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: own + 1)
     remove_stale(tmp_path)
-    assert names(tmp_path) == ["gpubench-box-held-1"]
+    assert names(tmp_path) == ["gpubench-box-held-aaaaaaa1"]
     monkeypatch.undo()
     remove_stale(tmp_path)
     assert names(tmp_path) == []
@@ -126,10 +128,23 @@ def test_another_users_folder_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_what_an_earlier_version_left_goes_once_it_is_old(tmp_path: Path) -> None:
     """It locked nothing, so it may still run."""
-    old, young = tmp_path / "gpubench-box-abc", tmp_path / "gpubench-lab-def"
-    for path in (old, young, tmp_path / "gpubench-boxes", tmp_path / "other"):
+    old, young = tmp_path / "gpubench-box-abcdefg1", tmp_path / "gpubench-lab-defghij1"
+    for path in (old, young, tmp_path / "gpubench-lab-solutions", tmp_path / "other"):
         path.mkdir()
-    for path in (old, tmp_path / "gpubench-boxes", tmp_path / "other"):
+    for path in (old, tmp_path / "gpubench-lab-solutions", tmp_path / "other"):
         os.utime(path, (0, time.time() - 90000))
     remove_stale(tmp_path)
-    assert names(tmp_path) == ["gpubench-boxes", "gpubench-lab-def", "other"]
+    assert names(tmp_path) == ["gpubench-lab-defghij1", "gpubench-lab-solutions", "other"]
+
+
+def test_a_file_system_without_locks_has_folders_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with temporary_folder(PREFIXES[0]) as folder:
+        assert "held" not in folder.name
+    assert names(tmp_path) == []
