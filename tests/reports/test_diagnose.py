@@ -224,7 +224,7 @@ def test_rows_that_were_held_back_are_named_before_the_diagnosis(write, capsys):
     path = write(make_document([throttled, shaky, step("tiled", **SIX["bandwidth"])]))
     assert main(["diagnose", str(path)]) == 0
     assert capsys.readouterr().out.splitlines()[1] == (
-        "!  of the 3 rows used, 2 were throttled or did not converge: "
+        "!  of the 3 rows used, 2 were held back or did not converge: "
         "training_step/step/with:nothing/hidden:2048 (throttled), "
         "training_step/step/with:fused_adamw/hidden:2048 (not converged)"
     )
@@ -243,11 +243,11 @@ def test_another_devices_rows_that_were_held_back_are_named_with_their_file(writ
     other = write(make_document([step(compute=1.0) | {"throttled": 1}]), "other.json")
     assert main(["diagnose", str(own), str(other)]) == 0
     [line] = [line for line in capsys.readouterr().out.splitlines() if "converge" in line]
-    assert line.startswith(f"!  {other}: of the 1 row used, 1 was throttled")
+    assert line.startswith(f"!  {other}: of the 1 row used, 1 was held back")
 
 
 def test_many_rows_that_were_held_back_are_counted():
     doubts = {f"a/b/n:{n}": ["throttled"] for n in range(11)}
     line = doubts_line(doubts, 40)
-    assert line.startswith("of the 40 rows used, 11 were throttled")
+    assert line.startswith("of the 40 rows used, 11 were held back")
     assert line.endswith("a/b/n:7 (throttled) and 3 more")

@@ -300,7 +300,7 @@ def test_a_job_says_which_of_its_rows_were_held_back(write, capsys, name, counte
     path = write(make_document(spoilt(name, **counters), device="h100-sxm"))
     assert main(["job", str(path)]) == 0
     [line] = [line for line in capsys.readouterr().out.splitlines() if name in line]
-    assert line == f"!  of the 13 rows used, 1 was throttled or did not converge: {name} ({words})"
+    assert line == f"!  of the 13 rows used, 1 was held back or did not converge: {name} ({words})"
     assert main(["job", str(path), "--json"]) == 0
     [found] = json.loads(capsys.readouterr().out)
     assert (found["rows"], found["doubtful_rows"]) == (13, {name: [words]})

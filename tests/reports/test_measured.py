@@ -204,7 +204,7 @@ def test_a_run_without_predictions_is_validated_against_the_run_that_ships(tmp_p
     assert main(["validate", str(H100), f"--out={tmp_path}"]) == 0
     printed = capsys.readouterr().out
     assert "\n48 rows compared, 0 measured without a prediction\n" in printed
-    assert "of the 48 rows used, 16 were throttled or did not converge: " in printed
+    assert "of the 48 rows used, 16 were held back or did not converge: " in printed
 
 
 def test_a_copy_passes_no_gate(tmp_path, capsys):

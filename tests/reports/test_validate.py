@@ -96,7 +96,7 @@ def test_throttled_rows_are_named(write, tmp_path, capsys):
     rows = [row("a/b", 2e-3, 3e-3, throttled=1.0), row("a/c", 2e-3, 3e-3, throttled=0.0)]
     paths = [str(write(make_document(rows, date=f"2026-11-2{n}"), f"{n}.json")) for n in (1, 2)]
     assert main(["validate", paths[0], f"--out={tmp_path / 'charts'}"]) == 0
-    said = "row(s)? used, 1 was throttled or did not converge: a/b"
+    said = "row(s)? used, 1 was held back or did not converge: a/b"
     assert re.search(said, capsys.readouterr().out)
     assert main(["agree", *paths]) == 0
     assert re.search(rf"{said} \(throttled in 1.json; throttled in 2.json\)", one_line(capsys))

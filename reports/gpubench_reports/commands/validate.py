@@ -16,7 +16,7 @@ mode: one that is given, else the one that ships with gpubench.
 Prints the signed error by concept, its mean size (MAPE), the worst rows, and how many rows meet the
 target. The target is 25 % from the data sheet alone, and 10 % if a calibrated figure of the device
 limits the row. Rows of the second kind are fitted; all others are held out. Names the rows that
-were throttled or did not converge. Draws predicted against measured time, and the errors.
+were held back or did not converge. Draws predicted against measured time, and the errors.
 """
 
 

@@ -10,6 +10,10 @@ from gpubench_reports.results.device_files import figure_rules, read_device, shi
 
 _CALIBRATED = "calibrated"
 _PINNED = r"(?!.*\bpageable\b)"
+_TO_DEVICE = (
+    _PINNED + r"(?!.*\bdirection:d2h)"
+    r"(.*\b(h2d|both)\b|(stream_overlap|memory_hierarchy|data_pipeline)/)"
+)
 # The figures of a device file (whole names) that limit rows of a label, and which rows (from their
 # names' beginning) where it is not all of them. A label that is not here is that of a roof of
 # arithmetic.
@@ -20,18 +24,25 @@ _LIMITS = (
     ("shared", "", r"shared_bytes_per_clock_per_sm"),
     ("dsm", "", r"dsm_\w*bytes_per_clock_per_sm"),
     ("tensor", "", r"tensor_\w+_per_clock_per_sm|mma_sync_efficiency"),
-    ("tensor", r".*/library\b|tile_alignment/", r"gemm_(fp8_)?efficiency|gemm_(fp32_)?clock_hz"),
-    ("tensor", r"tile_alignment/", r"gemm_unaligned_efficiency"),
-    ("latency", "", r"\w+_latency_cycles|cluster_barrier_cycles|block_turnaround_cycles"),
+    ("tensor", r".*/library\b|tile_alignment/", r"gemm_(fp8_)?efficiency|gemm_clock_hz"),
+    ("fp32", r".*/library\b", r"fp32_\w+_per_clock_per_sm|gemm_fp32_clock_hz"),
+    # Those of its operands whose rows begin at no multiple of 16 bytes, and what is beside them.
+    ("tensor", r"tile_alignment/(odd_|leading_dimension|vocabulary)", r"gemm_unaligned_efficiency"),
+    # Latencies of collectives are NCCL's own constants.
+    (
+        "latency",
+        r"(?!all_reduce/)",
+        r"\w+_latency_cycles|cluster_barrier_cycles|block_turnaround_cycles",
+    ),
     ("launch", "", r"launch_\w+_seconds|kernel_floor_seconds"),
     ("host", "", r"launch_(host|latency)_seconds|sync_\w*host_seconds"),
     ("link", r".*\bpageable\b", r"pageable_bytes_per_second"),
+    ("link", _TO_DEVICE, r"pcie_h2d_bytes_per_second"),
     (
         "link",
-        _PINNED + r"(.*\b(h2d|both)\b|(stream_overlap|memory_hierarchy|data_pipeline)/)",
-        r"pcie_h2d_bytes_per_second",
+        _PINNED + r"(?!.*\bdirection:h2d)(.*\b(d2h|both)\b|stream_overlap/)",
+        r"pcie_d2h_bytes_per_second",
     ),
-    ("link", _PINNED + r"(.*\b(d2h|both)\b|stream_overlap/)", r"pcie_d2h_bytes_per_second"),
     ("link", r"all_reduce/|topology/|transfer/peer", r"nvlink_\w*bytes_per_second"),
     ("network", "", r"network_bytes_per_second"),
 )

@@ -43,6 +43,6 @@ def doubts_line(doubts: Doubts, rows: int) -> str:
     more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
     verb = "was" if len(doubts) == 1 else "were"
     return (
-        f"of the {plural(rows, 'row')} used, {len(doubts)} {verb} throttled or did not converge: "
+        f"of the {plural(rows, 'row')} used, {len(doubts)} {verb} held back or did not converge: "
         f"{', '.join(named[:_NAMED])}{more}"
     )

@@ -71,7 +71,7 @@ def print_reservations(console: Console, context: Context) -> None:
 
 
 def print_doubts(console: Console, doubts: Doubts, rows: int, of: str = "") -> None:
-    """Prints which of the `rows` that the answer rests on were throttled or did not converge."""
+    """Prints which of the `rows` that the answer rests on were held back or did not converge."""
     if line := doubts_line(doubts, rows):
         console.print(bold(f"!  {of}{line}"))
 
