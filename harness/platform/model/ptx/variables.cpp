@@ -98,22 +98,25 @@ class VariableReader {
 Operand take_number(Lexer& lexer) {
   Operand o;
   o.kind = Operand::Kind::immediate;
-  const unsigned line = lexer.line();
-  const auto check = [line](bool is_number, const std::string& text) {
-    if (!is_number) throw PtxError("line " + std::to_string(line) + ": no number: '" + text + "'");
-  };
   const bool minus = lexer.accept("-");
-  std::string text(lexer.take());
+  std::string text(lexer.peek());
+  const auto check = [&lexer](bool is_number, const std::string& digits) {
+    if (is_number) return;
+    // To count lines takes long: not for every number.
+    throw PtxError("line " + std::to_string(lexer.line()) + ": no number: '" + digits + "'");
+  };
   if (text.size() > 2 && text[0] == '0' &&
       (text[1] == 'f' || text[1] == 'F' || text[1] == 'd' || text[1] == 'D')) {
     o.is_float = true;
     o.width = text[1] == 'f' || text[1] == 'F' ? 32 : 64;
     check(read(text.substr(2), 16, o.bits), text);
+    lexer.take();
     return o;
   }
   if (!text.empty() && text.back() == 'U') text.pop_back();
   const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
   check(read(hexadecimal ? text.substr(2) : text, hexadecimal ? 16 : 10, o.bits), text);
+  lexer.take();
   if (minus) o.bits = ~o.bits + 1;
   return o;
 }
