@@ -18,10 +18,10 @@ LIMITS = {
     "all_reduce": ("nvlink_ring_", "nvlink_sharp_", "network_"),
     "attention": ("mma_sync_", "tensor_", "sfu_"),
     "coalescing": (*MEMORY, "l1_", "l2_", "global_"),
-    "compute_peak": ("fp32_", "fp64_", "int32_", "tensor_"),
+    "compute_peak": ("fp32_flops_", "fp64_", "int32_", "tensor_"),
     "fusion": (*MEMORY, "kernel_floor_"),
     "gemm_batch": (*MEMORY, "gemm_", "tensor_"),
-    "gemm_ladder": ("gemm_", "tensor_", "fp32_"),
+    "gemm_ladder": ("gemm_", "tensor_", "fp32_flops_"),
     "memory_hierarchy": ("dram_latency_", "l1_", "l2_"),
     "normalization": MEMORY,
     "precision": ("gemm_", "tensor_"),
@@ -36,8 +36,8 @@ def same_publication(source: str, cited: str) -> bool:
     file if it names any."""
     repository, *place = source.split(" at ")[0].split()
     name = " ".join(place[-2:]) if place[-1].isdigit() else place[-1].rpartition("/")[2]
-    whole = rf"{re.escape(repository)}( @|[.,;:)]|$)"
-    return re.search(rf"{whole}|{re.escape(repository)}.*\b{re.escape(name)}\b", cited) is not None
+    of_all = rf"{re.escape(repository)}( @\w+)?(?![\w/-]| @| issue| pull|,? \S*[/.]\w)"
+    return re.search(rf"{of_all}|{re.escape(repository)}.*\b{re.escape(name)}\b", cited) is not None
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +83,7 @@ def test_a_publication_is_found_in_what_a_device_file_cites() -> None:
     assert same_publication("NVIDIA/cccl pull request 9881", "NVIDIA/cccl pull request 9881: CUB")
     assert not same_publication("NVIDIA/cccl pull request 81", "NVIDIA/cccl pull request 9881")
     assert not same_publication("a/b issue 96", "a/b issue 200, of n = 4096")
+    assert same_publication("a/b matmul/README.md", "177.1 at n = 4096 in a/b @1454f8b")
 
 
 def test_none_is_among_the_points_that_were_known(unseen: list[Point]) -> None:
