@@ -144,7 +144,12 @@ class BlockRunner {
   GuardState* guard() { return reinterpret_cast<GuardState*>(block_.lanes().current_lane().stack); }
   void note_guessed_struct() { block_.result().has_guessed_structs = true; }
   bool is_programs(std::uint64_t address) const { return block_.shared().is_programs(address); }
+  // Whether it is the lane's own: variables and arguments, accesses to which are not counted.
   bool is_own(std::uint64_t address) { return block_.is_own(address); }
+  bool is_own(const void* begin, std::size_t bytes) {
+    const auto first = reinterpret_cast<std::uint64_t>(begin);
+    return is_own(first) && is_own(first + bytes - 1);
+  }
   bool is_stack(std::uint64_t address) {
     return address - reinterpret_cast<std::uint64_t>(block_.lanes().current_lane().stack) <
            FiberStacks::stack_bytes;

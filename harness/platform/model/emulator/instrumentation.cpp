@@ -32,9 +32,8 @@ inline void access_pieces(const void* address, unsigned long bytes, EventKind ki
                           const void* code) {
   BlockRunner* const block = running_block;
   if (block == nullptr) return;
-  // Variables and arguments, which are copied often and never counted.
   const auto first = reinterpret_cast<std::uint64_t>(address);
-  const bool is_own = block->is_own(first) && block->is_own(first + bytes - 1);
+  const bool is_own = block->is_own(address, bytes);
   if (is_own && !holds_guarded_code()) return;
   if (bytes % 8 == 0 && !is_own) block->note_guessed_struct();
   const auto piece = static_cast<unsigned>(std::gcd(std::gcd(bytes, 4ul), first));

@@ -11,12 +11,6 @@ using gpubench::model::running_block;
 
 namespace {
 
-// Whether all of it is variables or arguments of the lane, accesses to which are not counted.
-bool is_own(const void* begin, std::size_t bytes) {
-  const auto first = reinterpret_cast<std::uint64_t>(begin);
-  return running_block->is_own(first) && running_block->is_own(first + bytes - 1);
-}
-
 void require(const void* begin, std::size_t bytes, EventKind kind, const void* code) {
   if (gpubench::model::holds_guarded_code()) {
     gpubench::model::require_own(begin, bytes, kind, code);
@@ -37,7 +31,7 @@ void* copy_bytes(void* to, const void* from, std::size_t bytes) noexcept {
   const void* const code = __builtin_return_address(0);
   BlockRunner* const block = running_block;
   if (block == nullptr || bytes == 0) return std::memmove(to, from, bytes);
-  const bool loads = !is_own(from, bytes), stores = !is_own(to, bytes);
+  const bool loads = !block->is_own(from, bytes), stores = !block->is_own(to, bytes);
   if (!loads) require(from, bytes, EventKind::load, code);
   if (!stores) require(to, bytes, EventKind::store, code);
   const auto* const source = static_cast<const std::byte*>(from);
@@ -53,16 +47,13 @@ void* set_bytes(void* to, int byte, std::size_t bytes) noexcept {
   const void* const code = __builtin_return_address(0);
   BlockRunner* const block = running_block;
   if (block == nullptr || bytes == 0) return std::memset(to, byte, bytes);
-  if (is_own(to, bytes)) {
-    require(to, bytes, EventKind::store, code);
-    return std::memset(to, byte, bytes);
-  }
+  const bool stores = !block->is_own(to, bytes);
+  if (!stores) require(to, bytes, EventKind::store, code);
   auto* const target = static_cast<std::byte*>(to);
-  for (std::size_t i = 0; i < bytes; ++i) {
+  for (std::size_t i = 0; stores && i < bytes; ++i) {
     block->on_access(target + i, 1, EventKind::store, code);
-    target[i] = static_cast<std::byte>(byte);
   }
-  return to;
+  return std::memset(to, byte, bytes);
 }
 
 }  // namespace gpubench::model
