@@ -1,4 +1,5 @@
-// Floating-point numbers of 8 and 16 bits, and rounding other than to nearest.
+// Floating-point numbers of 8 and 16 bits, rounding other than to nearest, and what orders
+// integers.
 #pragma once
 
 #include <bit>
@@ -9,6 +10,20 @@
 namespace gpubench::model::ptx {
 
 enum class Rounding : std::uint8_t { nearest, zero, down, up };
+
+// The smaller and the larger of two integers.
+struct Smaller {
+  template <class T>
+  T operator()(T a, T b) const {
+    return b < a ? b : a;
+  }
+};
+struct Larger {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a < b ? b : a;
+  }
+};
 
 // exponent bits, fraction bits; e4m3 has no infinity, and one NaN.
 struct Format {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "harness/platform/model/ptx/handlers.hpp"
+#include "harness/platform/model/ptx/numbers.hpp"
 
 namespace gpubench::model::ptx {
 void build_float_arithmetic(Builder& b);  // of the opcodes that both have
@@ -104,18 +105,6 @@ struct Rem {
     if (b == 0) return a;
     if (std::is_signed_v<T> && b == static_cast<T>(-1)) return 0;
     return static_cast<T>(a % b);
-  }
-};
-struct Min {
-  template <class T>
-  T operator()(T a, T b) const {
-    return b < a ? b : a;
-  }
-};
-struct Max {
-  template <class T>
-  T operator()(T a, T b) const {
-    return a < b ? b : a;
   }
 };
 // What does not fit is the nearest that does.
@@ -347,8 +336,8 @@ constexpr Opcode opcodes[] = {
     {"mad", &multiply_add},
     {"div", &divide},
     {"rem", &binary<Rem>},
-    {"min", &extreme<Min>},
-    {"max", &extreme<Max>},
+    {"min", &extreme<Smaller>},
+    {"max", &extreme<Larger>},
     {"neg", &arithmetic_of_one<Neg>},
     {"and", &logic<And>},
     {"or", &logic<Or>},

@@ -6,6 +6,7 @@
 
 #include "harness/platform/model/ptx/block.hpp"
 #include "harness/platform/model/ptx/handlers.hpp"
+#include "harness/platform/model/ptx/numbers.hpp"
 
 namespace gpubench::model::ptx {
 namespace {
@@ -151,18 +152,6 @@ void build_vote(Builder& b) {
 }
 
 // "redux.sync.add.u32 d, a, mask": of a's lanes, to all of them.
-struct Least {
-  template <class T>
-  T operator()(T a, T b) const {
-    return std::min(a, b);
-  }
-};
-struct Most {
-  template <class T>
-  T operator()(T a, T b) const {
-    return std::max(a, b);
-  }
-};
 template <class T, class F>
 void reduce(Warp& w, const Op& op, Mask mask) {
   members(w, op, op.extra->sources[0], mask);
@@ -186,9 +175,9 @@ void build_reduction(Builder& b) {
   } else if (b.has("add")) {
     run = &reduce<std::uint32_t, std::plus<>>;
   } else if (b.has("min")) {
-    run = is_signed ? &reduce<std::int32_t, Least> : &reduce<std::uint32_t, Least>;
+    run = is_signed ? &reduce<std::int32_t, Smaller> : &reduce<std::uint32_t, Smaller>;
   } else if (b.has("max")) {
-    run = is_signed ? &reduce<std::int32_t, Most> : &reduce<std::uint32_t, Most>;
+    run = is_signed ? &reduce<std::int32_t, Larger> : &reduce<std::uint32_t, Larger>;
   }
   if (run == nullptr) b.unknown();
   Op& op = b.add(run);
