@@ -8,6 +8,7 @@
 #include <sstream>
 #include <tuple>
 
+#include "harness/program/results.hpp"
 #include "harness/records/grading_limits.hpp"
 #include "harness/records/model_error.hpp"
 
@@ -30,7 +31,7 @@ double model_edge(const Row& row) { return std::exp(2 * model_sigma(row.topic, r
 // The first that is known: its law, the model's prediction, its roof.
 std::optional<Yardstick> yardstick_of(const Row& row, bool measured) {
   const GradingLimits& limits = grading_limits();
-  if (const double ratio = row.counter("law_ratio").value_or(0); ratio > 0) {
+  if (const double reached = share_of_law(row); reached > 0) {
     const double stated = row.counter("law_tolerance").value_or(0);
     const double tolerance = std::min(stated > 0 ? stated : limits.law, widest_law_tolerance);
     double low = 1 - tolerance, high = 1 + tolerance;
@@ -39,8 +40,7 @@ std::optional<Yardstick> yardstick_of(const Row& row, bool measured) {
       const double edge = model_edge(row);
       low = std::min(low, 1 / edge), high = std::max(high, edge);
     }
-    const bool is_time = row.headline.lower_is_better;
-    return Yardstick{"the predicted limit", is_time ? 1 / ratio : ratio, low, high, true};
+    return Yardstick{"the predicted limit", reached, low, high, true};
   }
   if (const double model = row.counter("model_seconds").value_or(0); measured && model > 0) {
     const double edge = model_edge(row);
@@ -67,31 +67,6 @@ bool is_unproven(const std::string& name, const std::vector<StatedRoof>& roofs, 
   return is_stated;
 }
 
-// The row of each name in the middle by time, or one that was not measured.
-std::vector<const Row*> one_of_each_name(const std::vector<Row>& rows) {
-  std::vector<std::vector<const Row*>> groups;
-  std::map<std::string, std::size_t> places;
-  for (const Row& row : rows) {
-    const auto [place, is_new] = places.try_emplace(row.name, groups.size());
-    if (is_new) groups.emplace_back();
-    groups[place->second].push_back(&row);
-  }
-  std::vector<const Row*> chosen;
-  for (auto& group : groups) {
-    const auto first_of = [&](Outcome outcome) {
-      return std::ranges::find(group, outcome, [](const Row* row) { return row->outcome; });
-    };
-    auto found = first_of(Outcome::failed);
-    if (found == group.end()) found = first_of(Outcome::skipped);
-    if (found == group.end()) {
-      std::ranges::stable_sort(group, {}, [](const Row* row) { return row->median_seconds; });
-      found = group.begin() + static_cast<std::ptrdiff_t>((group.size() - 1) / 2);
-    }
-    chosen.push_back(*found);
-  }
-  return chosen;
-}
-
 // What gpubench-report names first: rows that measure a roof, since others lean on them, then by
 // the time they lose.
 bool is_worse(const Row* a, const Row* b) {
@@ -108,6 +83,12 @@ std::string in_percent(double share) {
 }
 
 }  // namespace
+
+double share_of_law(const Row& row) {
+  const double ratio = row.counter("law_ratio").value_or(0);
+  if (ratio <= 0) return 0;
+  return row.headline.lower_is_better ? 1 / ratio : ratio;
+}
 
 Graded grade_of(const Row& row, const std::vector<StatedRoof>& roofs, DeviceKind kind) {
   const bool measured = kind == DeviceKind::cuda;

@@ -12,6 +12,9 @@
 
 namespace gpubench {
 
+// How much of its law a row reaches, a time too: below 1 is slower. 0: it has none.
+double share_of_law(const Row& row);
+
 // The grade of a row that is judged by these roofs.
 Graded grade_of(const Row& row, const std::vector<StatedRoof>& roofs, DeviceKind kind);
 

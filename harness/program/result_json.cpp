@@ -156,20 +156,6 @@ ordered_json aggregate_json(const benchmark::BenchmarkReporter::Run& run, const 
   return json;
 }
 
-// The one in the middle by time, of the measured repetitions of each name.
-std::map<std::string, const Row*> rows_in_the_middle(const std::vector<Row>& rows) {
-  std::map<std::string, std::vector<const Row*>> measured;
-  for (const Row& row : rows) {
-    if (row.outcome == Outcome::measured) measured[row.name].push_back(&row);
-  }
-  std::map<std::string, const Row*> middle;
-  for (auto& [name, all] : measured) {
-    std::ranges::sort(all, {}, [](const Row* row) { return row->median_seconds; });
-    middle[name] = all[(all.size() - 1) / 2];
-  }
-  return middle;
-}
-
 }  // namespace
 
 ordered_json result_json(const Results& results, const Options& options) {
@@ -177,7 +163,8 @@ ordered_json result_json(const Results& results, const Options& options) {
   const ordered_json& axes = results.context.at("axes");
   std::map<std::string, int> repetitions;
   for (const Row& row : results.rows) ++repetitions[row.name];
-  const auto middle = rows_in_the_middle(results.rows);
+  std::map<std::string, const Row*> middle;
+  for (const Row* row : one_of_each_name(results.rows)) middle[row->name] = row;
   ordered_json benchmarks = ordered_json::array();
   Indices indices;
   for (const Row& row : results.rows) {

@@ -1,5 +1,6 @@
 #include "harness/program/results.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace gpubench {
@@ -13,6 +14,30 @@ std::map<std::string, int> times_measured(const std::vector<Row>& rows) {
   }
   for (const std::string& name : unfinished) times[name] = 0;
   return times;
+}
+
+std::vector<const Row*> one_of_each_name(const std::vector<Row>& rows) {
+  std::vector<std::vector<const Row*>> groups;
+  std::map<std::string, std::size_t> places;
+  for (const Row& row : rows) {
+    const auto [place, is_new] = places.try_emplace(row.name, groups.size());
+    if (is_new) groups.emplace_back();
+    groups[place->second].push_back(&row);
+  }
+  std::vector<const Row*> chosen;
+  for (auto& group : groups) {
+    const auto first_of = [&](Outcome outcome) {
+      return std::ranges::find(group, outcome, [](const Row* row) { return row->outcome; });
+    };
+    auto found = first_of(Outcome::failed);
+    if (found == group.end()) found = first_of(Outcome::skipped);
+    if (found == group.end()) {
+      std::ranges::stable_sort(group, {}, [](const Row* row) { return row->median_seconds; });
+      found = group.begin() + static_cast<std::ptrdiff_t>((group.size() - 1) / 2);
+    }
+    chosen.push_back(*found);
+  }
+  return chosen;
 }
 
 bool only_aggregates(const Results& results, const Options& options) {

@@ -23,6 +23,8 @@ struct Results {
   nlohmann::ordered_json context;
 };
 
+// The row of each name in the middle by time, or one that was not measured.
+std::vector<const Row*> one_of_each_name(const std::vector<Row>& rows);
 // By name: how many repetitions were measured; 0 where one of them was not.
 std::map<std::string, int> times_measured(const std::vector<Row>& rows);
 // Whether a repeated row is written as its aggregates alone; an interrupted run has none.

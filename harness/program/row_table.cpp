@@ -6,6 +6,7 @@
 #include <optional>
 #include <sstream>
 
+#include "harness/program/grades.hpp"
 #include "harness/system/plain_text.hpp"
 
 namespace gpubench {
@@ -44,11 +45,9 @@ std::string energy(const Row& row) {
 }
 
 std::string of_roof(const Row& row) { return share(row, "roof_fraction"); }
-// As the grade takes it: below 100 % is slower than the law, of a time too.
 std::string of_law(const Row& row) {
-  const double ratio = row.counter("law_ratio").value_or(0);
-  if (ratio <= 0) return "";
-  return percent(row.headline.lower_is_better ? 1 / ratio : ratio, 1);
+  const double reached = share_of_law(row);
+  return reached > 0 ? percent(reached, 1) : "";
 }
 std::string grade(const Row& row) { return words_of(row.graded.grade); }
 std::string bound(const Row& row) { return row.bound; }
