@@ -19,6 +19,7 @@ from gpubench_reports.results.reader import read
 from gpubench_reports.rules.verdicts.judge import judge
 
 from .factory import make_context, make_row
+from .imports import FILES, SAMPLES
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "docs/result-file.schema.json").read_text())
@@ -54,19 +55,9 @@ def test_files_of_version_2_meet_it(made):
     assert problems(made) == []
 
 
-IMPORTED = {
-    "nccl-tests": "nccl-tests.txt",
-    "babelstream": "babelstream.csv",
-    "gpu-benches": "gpu-stream.txt",
-    "mixbench": "mixbench.txt",
-    "nvbandwidth": "nvbandwidth.json",
-    "nvbench": "nvbench.json",
-}
-
-
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_imported_files_meet_it(program):
-    assert problems(convert(DATA / "imports" / IMPORTED[program], program)) == []
+    assert problems(convert(SAMPLES / FILES[program], program)) == []
 
 
 def without(key: str) -> dict[str, Any]:
