@@ -141,7 +141,7 @@ void Bench::take_time(const Body& body) {
   row_.discarded = timing.discarded;
   for (std::string& note : notes_on(timing)) row_.notes.push_back(std::move(note));
   const Summary summary = summarize(timing.seconds);
-  if (summary.median <= 0) skip("takes less time than this device's events can tell");
+  if (summary.median <= 0) skip("is shorter than this device's event timer can resolve");
   row_.median_seconds = summary.median;
   auto& counters = row_.counters;
   // No run takes no time: what coarse events say of the shortest is not known.

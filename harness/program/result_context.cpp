@@ -70,7 +70,7 @@ bool is_own_model(const Platform& platform) {
 std::vector<std::string> caveats_of_run(const Options& options, Platform& platform) {
   std::vector<std::string> caveats = platform.caveats();
   if (is_own_model(platform)) {
-    caveats.push_back("the model's figures come from a device file of one's own, called " +
+    caveats.push_back("the model's figures come from a custom device file called " +
                       platform.device().name());
   }
   if (!options.bench.kept_results.empty()) {

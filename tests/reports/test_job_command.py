@@ -43,7 +43,7 @@ def test_a_job_takes_no_rows_of_hot_caches(write, capsys):
 def test_a_job_takes_no_rows_of_a_device_file_of_ones_own(write, capsys):
     own = make_document(rows(), device="h100-sxm", device_kind="model", own_device_file=True)
     assert main(["job", str(write(own))]) == 2
-    assert "a device file of one's own that is called 'h100-sxm'" in capsys.readouterr().err
+    assert "a custom device file called 'h100-sxm'" in capsys.readouterr().err
 
 
 def test_json_has_the_same_figures(path, capsys):

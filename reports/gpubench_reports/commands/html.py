@@ -15,8 +15,8 @@ The page compares RESULT with OTHERS. A browser can print it to PDF.
 
 Rows are graded as expected, low or suspiciously high. The grade compares a row with the values in
 --against for the same row and device (folders of measured result files or published points), else
-with the row's law, the model's prediction, or its roof. A copy of RESULT has no say, nor have rows
-that did not converge or were throttled. The rules are in verdicts.toml of this package.
+with the row's law, the model's prediction, or its roof. Copies of RESULT, and rows that did not
+converge or were throttled, are ignored there. The rules are in verdicts.toml of this package.
 """
 
 

@@ -74,8 +74,8 @@ def validate(results: Sequence[ResultFile]) -> Validation:
 
 
 def _lines(result: ResultFile, modelled: _Modelled) -> Iterator[dict[str, Any]]:
-    """The columns of the measured rows, but for the error. Whether a row is fitted says the
-    file that predicts its time."""
+    """The columns of the measured rows, except the error. The file that predicts a row's time
+    decides whether the row is fitted."""
     context = result.context
     own = Fitted(context)
     doubts = doubtful(result, result.timed)

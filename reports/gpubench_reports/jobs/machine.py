@@ -64,7 +64,7 @@ def machine_of(result: ResultFile) -> Machine:
     if result.context.own_device_file:
         raise ReportError(
             result.path,
-            f"was modelled with a device file of one's own that is called '{name}': a job would "
+            f"was modelled with a custom device file called '{name}': a job would "
             "take the memory and the peak of the shipped one",
         )
     device = read_device(name)
