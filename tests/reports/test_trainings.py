@@ -171,7 +171,8 @@ def test_rows_that_were_held_back_are_named_beside_the_comparison(write, capsys)
     assert main(["job", str(path), "--published", str(POINTS)]) == 0
     printed = capsys.readouterr()
     (line,) = [line for line in printed.err.splitlines() if "throttled" in line]
-    assert line.startswith("h100-sxm: of the 13 rows used, 1 was throttled")
+    assert line.startswith("h100-sxm: of the 13 rows used, 1 was held back")
+    assert line.endswith(f"{first['name']} (throttled)")
     assert "throttled" not in printed.out
 
 
