@@ -12,6 +12,16 @@
 namespace gpubench::kernels {
 namespace {
 
+__device__ unsigned variable = 1;
+
+__global__ void change_variable_kernel(Change how) {
+  if (how == Change::by_store) {
+    variable *= 2;
+  } else {
+    atomicInc(&variable, 7);
+  }
+}
+
 __global__ void absolutes_kernel(Numbers* out) {
   out->single = abs(out->single);
   out->twice = abs(out->twice);
@@ -174,7 +184,10 @@ template void copy_structs(Complex*, const Complex*);
 template void copy_structs(Aligned*, const Aligned*);
 template void copy_structs(Doubles*, const Doubles*);
 template void copy_structs(Letters*, const Letters*);
+template void copy_structs(Pixel*, const Pixel*);
+template void copy_structs(TwoBytes*, const TwoBytes*);
 template void copy_structs(double4*, const double4*);
+void change_variable(Change how) { launch(change_variable_kernel, 1, 1, 0, nullptr, how); }
 void wait_for_flag(int* flag, unsigned waiting) {
   launch(wait_for_flag_kernel, 2, 1, 0, nullptr, flag, waiting);
 }

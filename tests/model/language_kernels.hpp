@@ -43,9 +43,19 @@ struct Doubles {
 struct Letters {
   char value[8];
 };
+struct Pixel {
+  unsigned char r, g, b, a;
+};
+struct TwoBytes {
+  unsigned char low, high;
+};
 // One warp: out[i] = in[i].
 template <class Struct>
 void copy_structs(Struct* out, const Struct* in);
+
+// One thread changes a variable that no kernel got as an argument.
+enum class Change { by_store, by_atomic };
+void change_variable(Change how);
 
 // Two blocks: this one waits for a flag that the other sets.
 void wait_for_flag(int* flag, unsigned waiting);

@@ -100,6 +100,17 @@ TEST_F(LanguageTest, NoKernelReadsAClock) {
   }
 }
 
+// Nobody would count it, nor keep blocks apart there.
+TEST_F(LanguageTest, NoKernelChangesAVariableOfTheProgram) {
+  for (const auto& [how, access] : {std::pair(kernels::Change::by_store, "4-byte store"),
+                                    std::pair(kernels::Change::by_atomic, "4-byte atomic")}) {
+    const std::string fault = fault_of([&, which = how] { kernels::change_variable(which); });
+    EXPECT_NE(fault.find(std::string(access) + " to a variable of the program"), std::string::npos)
+        << fault;
+    EXPECT_NE(fault.find("language_kernels.cpp:"), std::string::npos) << fault;
+  }
+}
+
 class StructTest : public EmulatorTest {
  protected:
   // Requests of a warp's loads, each thread a struct of `bytes`, the first at byte `offset`.

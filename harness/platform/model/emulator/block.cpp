@@ -251,7 +251,13 @@ bool Block::is_own(std::uint64_t at) {
 
 void Block::check_private(const void* address, unsigned bytes, EventKind kind, const void* code) {
   const auto at = reinterpret_cast<std::uint64_t>(address);
-  if (is_own(at) && !is_forbidden_store(at, bytes, kind)) return;
+  if (is_own(at) && !is_forbidden_store(at, bytes, kind)) {
+    if (kind == EventKind::load || !shared_.is_programs(at)) return;
+    const HostCode host;
+    fault(std::to_string(bytes) + "-byte " + name_of(kind) +
+              " to a variable of the program, which is no device memory (pass a pointer instead),",
+          code);
+  }
   const HostCode host;
   if (is_mapped_host(address, bytes)) {
     if (is_traced()) {
