@@ -209,7 +209,7 @@ void ModelPlatform::judge_counts(RowAccess access, Observation& observation) con
     const auto guesses = [](const auto& run) { return run.profile.has_guessed_structs; };
     if (access != RowAccess::arithmetic && std::ranges::any_of(runs, guesses)) {
       observation.counts =
-          "source stream; whole structs count by 4 or 16 bytes, and nvcc copies by alignment";
+          "source stream; whole structs count by 1, 4 or 16 bytes, and nvcc copies by alignment";
     }
     return;
   }

@@ -35,8 +35,10 @@ inline void access_pieces(const void* address, unsigned long bytes, EventKind ki
   const auto first = reinterpret_cast<std::uint64_t>(address);
   const bool is_own = block->is_own(address, bytes);
   if (is_own && !holds_guarded_code()) return;
-  if (bytes % 8 == 0 && !is_own) block->note_guessed_struct();
-  const auto piece = static_cast<unsigned>(std::gcd(std::gcd(bytes, 4ul), first));
+  if ((bytes % 8 == 0 || bytes == 4) && !is_own) block->note_guessed_struct();
+  // One of 2 or 4 bytes that is aligned to its size is no range.
+  const unsigned long widest = bytes == 2 || bytes == 4 ? 1 : 4;
+  const auto piece = static_cast<unsigned>(std::gcd(std::gcd(bytes, widest), first));
   for (unsigned long i = 0; i < bytes; i += piece) {
     access(static_cast<const char*>(address) + i, piece, kind, code);
   }
@@ -48,8 +50,10 @@ inline void access_struct(const void* address, EventKind kind, const void* code)
   BlockRunner* const block = running_block;
   if (block == nullptr) return;
   const auto first = reinterpret_cast<std::uint64_t>(address);
-  if (!block->is_own(first)) block->note_guessed_struct();
-  if (first % 16 == 0) return access(address, 16, kind, code);
+  if (first % 16 == 0) {
+    if (!block->is_own(first)) block->note_guessed_struct();
+    return access(address, 16, kind, code);
+  }
   access(address, 8, kind, code);
   access(static_cast<const char*>(address) + 8, 8, kind, code);
 }
@@ -104,8 +108,8 @@ GPUBENCH_ACCESS(unaligned_, 16)
 #undef GPUBENCH_ACCESS
 
 // Copies of whole structs; as the hardware has no such access, one of each 4-byte word, or of what
-// divides a smaller or odd struct: its size is a multiple of its alignment. nvcc takes pieces of
-// that alignment, which nobody says here: docs/model.md, "What it counts".
+// divides an odd struct: its size is a multiple of its alignment. nvcc takes pieces of that
+// alignment, which nobody says here: docs/model.md, "What it counts".
 void __tsan_read_range(void* address, unsigned long bytes) {
   access_pieces(address, bytes, EventKind::load, __builtin_return_address(0));
 }
