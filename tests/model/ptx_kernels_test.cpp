@@ -94,6 +94,28 @@ TEST_F(PtxKernels, BarriersCountVotes) {
   }
 }
 
+// As the tiles of a warp do that cooperative_groups makes.
+TEST_F(PtxKernels, HalvesOfAWarpNameAMaskEach) {
+  const std::string mask =
+      by_thread + "setp.lt.u32 %p1, %r0, 16; selp.b32 %r1, 0xffff, 0xffff0000, %p1;";
+  const std::string body = mask +
+                           "bar.warp.sync %r1; shfl.sync.down.b32 %r2, %r0, 8, 0x101f, %r1;"
+                           "redux.sync.add.u32 %r3, %r0, %r1; setp.eq.u32 %p2, %r0, 3;"
+                           "vote.sync.any.pred %p3, %p2, %r1; selp.u32 %r4, 1000, 0, %p3;"
+                           "add.u32 %r2, %r2, %r3; add.u32 %r2, %r2, %r4;"
+                           "st.global.u32 [%l1], %r2;";
+  const PtxWords all = run(body, words(32), 32, {.threads = 32});
+  EXPECT_EQ(error, "");
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    EXPECT_EQ(all[i], (i % 16 < 8 ? i + 8 : i) + (i < 16 ? 120 + 1000 : 376)) << i;
+  }
+  EXPECT_EQ(counts.at(WarpOperation::shuffle), 2);
+  EXPECT_EQ(counts.at(WarpOperation::warp_barrier), 1);
+  run(mask + "setp.eq.u32 %p2, %r0, 3; selp.b32 %r1, 8, %r1, %p2; bar.warp.sync %r1;", words(32),
+      32, {.threads = 32});
+  EXPECT_NE(error.find("without a lane that its mask names"), std::string::npos) << error;
+}
+
 TEST_F(PtxKernels, WarpsReduceAndMatch) {
   const std::string body = by_thread +
                            "and.b32 %r1, %r0, 3; redux.sync.add.u32 %r2, %r0, -1;"

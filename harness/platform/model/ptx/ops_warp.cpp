@@ -27,10 +27,25 @@ Mask members(Warp& w, const Op&, const Register& register_of_mask, Mask mask) {
   return named & mask;
 }
 
+// Tiles of a warp that come together name a mask each. `run` is of lanes that name the same.
+template <void (*run)(Warp&, const Op&, Mask)>
+void by_mask(Warp& w, const Op& op, Mask mask) {
+  const Register& named = op.extra->sources[0];
+  w.require(named.number, mask, "a mask of lanes");
+  while (mask != 0) {
+    const auto first = static_cast<unsigned>(std::countr_zero(mask));
+    Mask group = 0;
+    for_lanes(mask,
+              [&](unsigned i) { group |= Mask{w.value(named, i) == w.value(named, first)} << i; });
+    run(w, op, group);
+    mask &= ~group;
+  }
+}
+
 enum class Exchange : std::int64_t { up, down, bfly, idx };
 
 // c: the clamp in its bits 0 to 4, the mask of segments in 8 to 12.
-void shuffle(Warp& w, const Op& op, Mask mask) {
+void shuffle_group(Warp& w, const Op& op, Mask mask) {
   const Extra& e = *op.extra;
   members(w, op, e.sources[0], mask);
   const auto* const a = w.row<std::uint32_t>(op.a);
@@ -80,6 +95,8 @@ void shuffle(Warp& w, const Op& op, Mask mask) {
   }
 }
 
+void shuffle(Warp& w, const Op& op, Mask mask) { by_mask<&shuffle_group>(w, op, mask); }
+
 void build_shuffle(Builder& b) {
   if (!b.has("sync") || !b.has("b32")) b.unknown();
   Op& op = b.add(&shuffle);
@@ -106,7 +123,7 @@ void build_shuffle(Builder& b) {
 }
 
 enum class Vote : std::int64_t { all, any, uni, ballot };
-void vote(Warp& w, const Op& op, Mask mask) {
+void vote_group(Warp& w, const Op& op, Mask mask) {
   const Extra& e = *op.extra;
   members(w, op, e.sources[0], mask);
   w.require(op.an, mask, "a predicate");
@@ -131,6 +148,8 @@ void vote(Warp& w, const Op& op, Mask mask) {
   d = answer ? d | mask : d & ~mask;
   w.defined(op.dn) |= mask;
 }
+void vote(Warp& w, const Op& op, Mask mask) { by_mask<&vote_group>(w, op, mask); }
+
 void build_vote(Builder& b) {
   if (!b.has("sync")) b.unknown();
   Op& op = b.add(&vote);
@@ -153,7 +172,7 @@ void build_vote(Builder& b) {
 
 // "redux.sync.add.u32 d, a, mask": of a's lanes, to all of them.
 template <class T, class F>
-void reduce(Warp& w, const Op& op, Mask mask) {
+void reduce_group(Warp& w, const Op& op, Mask mask) {
   members(w, op, op.extra->sources[0], mask);
   w.require(op.an, mask, "a term of a warp's sum");
   const T* const a = w.row<T>(op.a);
@@ -161,6 +180,11 @@ void reduce(Warp& w, const Op& op, Mask mask) {
   for_lanes(mask & (mask - 1), [&](unsigned i) { result = F()(result, a[i]); });
   for_lanes(mask, [&](unsigned i) { w.row<T>(op.d)[i] = result; });
 }
+template <class T, class F>
+void reduce(Warp& w, const Op& op, Mask mask) {
+  by_mask<&reduce_group<T, F>>(w, op, mask);
+}
+
 void build_reduction(Builder& b) {
   if (!b.has("sync")) b.unknown();
   const Type type = b.type();
@@ -222,8 +246,9 @@ void build_active_mask(Builder& b) {
   Builder::set_destination(b.add(&active_mask), b.destination(b.operand(0), 4));
 }
 
+void meet_group(Warp& w, const Op& op, Mask mask) { members(w, op, op.extra->sources[0], mask); }
 void warp_barrier(Warp& w, const Op& op, Mask mask) {
-  members(w, op, op.extra->sources[0], mask);
+  by_mask<&meet_group>(w, op, mask);
   ++w.block.result.warp_operations[static_cast<std::size_t>(WarpOperation::warp_barrier)];
 }
 unsigned barrier_operand(Warp& w, const Op& op, Mask mask, std::size_t operand) {
