@@ -60,6 +60,14 @@ function(gpubench_model_concepts target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
   gpubench_add_questions(${target} ${ARGN})
   target_precompile_headers(${target} PRIVATE ${GPUBENCH_HEADERS}/harness/bench/bench.hpp)
+  # The suite's own kernels are compared with nvcc's (harness/platform/model/audit); others are checked.
+  foreach(file IN LISTS ARGN)
+    cmake_path(GET file PARENT_PATH folder)
+    if(NOT folder STREQUAL "${GPUBENCH_HEADERS}/bench")
+      set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS
+        $<TARGET_PROPERTY:gpubench_checked_arithmetic,INTERFACE_COMPILE_OPTIONS>)
+    endif()
+  endforeach()
 endfunction()
 
 # gpubench_units(RESULT TARGET BENCH_FILE...): a few files that include all of these, since nvcc reads

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from .budget import Budget
 from .constants import ALIAS, data_after_labels
+from .descriptions import constant_descriptions
 from .frames import ENTER, LEAVE, clear, taken
 from .indirect import HANDLES, OF_THE_COMPILER, direct_calls
 from .instructions import (
@@ -389,6 +390,6 @@ def guarded(
 
     `only_fma`: it may compute with floating-point numbers by calls alone, which the model counts.
     """
-    text = direct_calls(text)
+    text = direct_calls(constant_descriptions(text))
     rewriter = Rewriter(survey(text), only_fma=only_fma, budget=budget or Budget())
     return rewriter.rewrite(text), rewriter.numbers

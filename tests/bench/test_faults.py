@@ -25,12 +25,13 @@ DEVICE_FAULTS = {
     "shared_out_of_bounds": ("illegal_access", "4-byte store", "faulty.cuh:"),
     "race": ("launch_failure", "race", "faulty.cuh:"),
     "two_barriers": ("launch_failure", "waits at the barrier", "faulty.cuh:"),
+    "shifts_too_far": ("launch_failure", "shift by 32 bits", "faulty.cuh:"),
     "throws": ("launch_failure", "exception (not in a kernel) thrown", "thread (0,0,0)"),
     "throws_a_number": ("illegal_access", "no device memory", "faulty.cuh:"),
 }
 CRASHES = {
     "traps": ("ended by signal 4", "faulty.cuh:"),
-    "aborts": ("ended by signal 6", "faulty.cuh:66"),
+    "aborts": ("ended by signal 6", "faulty.cuh:71"),
     "divides_by_zero": ("ended by signal 8", "(an integer divided by 0, or the least one by -1)"),
     "exits": ("ended with exit code 0", ""),
     "host_fault": ("ended by signal 11", "faulty.cu:"),

@@ -247,6 +247,27 @@ def test_what_computes_nothing_is_no_operator() -> None:
     guarded(in_line(*lines, "addl\t$1, %eax", "mulq\t%rbx", "paddd\t%xmm0, %xmm1"), only_fma=True)
 
 
+DESCRIBED = function(
+    "leaq\t.Lubsan_data1(%rip), %rdi", "call\t__ubsan_handle_missing_return@PLT"
+) + (
+    '\t.section\t.data.rel.local,"aw"\n\t.align 16\n.Lubsan_data1:\n\t.long\t7\n\t.data\n'
+    "\t.align 2\n.Lubsan_type1:\n\t.string\t\"'int'\"\n\t.section\t.data.rel.local\n"
+    ".Lubsan_data2:\n\t.quad\t.Lubsan_type1\n\t.text\n"
+)
+
+
+def test_what_describes_a_check_is_no_variable() -> None:
+    text = guarded(DESCRIBED)[0]
+    assert "call\t__ubsan_handle_missing_return@PLT" in text
+    assert not re.search(r"\t\.data\n|\.data\.rel\.local", text)
+
+
+@pytest.mark.parametrize("label", [".Lubsan_data1:", ".Lubsan_type1:", ".Lubsan_data2:"])
+def test_a_variable_beside_a_description_stays_one(label: str) -> None:
+    with pytest.raises(UnguardedError, match="keeps a variable outside of its kernels"):
+        guarded(DESCRIBED.replace(label, f"kept:\n\t.long\t0\n{label}"))
+
+
 def test_symbols_of_a_unit_are_its_own() -> None:
     text = guarded(".globl\tmemcpy\n\t.weak\tmain\n" + function().replace("f:", "memcpy:\nf:"))[0]
     assert "globl\tmemcpy" not in text

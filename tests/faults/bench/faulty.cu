@@ -48,6 +48,7 @@ FAULTY(misaligned);
 FAULTY(shared_out_of_bounds);
 FAULTY(race);
 FAULTY(two_barriers);
+FAULTY(shifts_too_far);
 GPU_BENCHMARK_AS(faulty, sound_between, doubles<sound>)->ArgName("n")->DenseRange(1, 2);
 FAULTY(traps);
 FAULTY(aborts);

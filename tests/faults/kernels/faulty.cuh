@@ -55,6 +55,11 @@ __global__ void two_barriers(float* out, const float* in) {
   }
 }
 
+__global__ void shifts_too_far(float* out, const float* in) {
+  const int bits = in[0] == 12345 ? 1 : 32;
+  out[own()] = 2 * in[own()] + static_cast<float>(1 << bits == 7);
+}
+
 // --- what ends a process that emulates ---
 
 __global__ void traps(float* out, const float* in) {

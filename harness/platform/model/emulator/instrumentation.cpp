@@ -1,18 +1,26 @@
 // The instrumentation's entry points. Kernels are compiled with -fsanitize=thread and
 // -fsanitize-coverage=trace-pc, which call these at every access, function and basic block; no
-// sanitizer runtime is linked. Host code of the same files calls them too and is let through.
+// sanitizer runtime is linked. Host code of the same files calls them too and is let through. Where
+// the suite's authors have not compared kernels with nvcc's, arithmetic that a GPU and this
+// processor answer differently is checked, and ends here (gpubench_checked_arithmetic in
+// ../CMakeLists.txt).
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <numeric>
 
 #include "harness/platform/model/emulator/block_runner.hpp"
+#include "harness/platform/model/emulator/host_code.hpp"
 #include "harness/platform/model/emulator/matrices.hpp"
+#include "harness/platform/model/emulator/source_location.hpp"
 
 using gpubench::model::Arithmetic;
 using gpubench::model::BlockRunner;
 using gpubench::model::count_arithmetic;
 using gpubench::model::EventKind;
 using gpubench::model::holds_guarded_code;
+using gpubench::model::HostCode;
 using gpubench::model::running_block;
 
 namespace {
@@ -56,6 +64,17 @@ inline void access_struct(const void* address, EventKind kind, const void* code)
   }
   access(address, 8, kind, code);
   access(static_cast<const char*>(address) + 8, 8, kind, code);
+}
+
+[[noreturn]] void refuse(const char* what, const void* code) {
+  if (BlockRunner* const block = running_block) {
+    const HostCode host;
+    block->refuse(what, code);
+  }
+  // The host's code of the same files, which has no answer either.
+  std::fprintf(stderr, "gpubench: %s at %s\n", what,
+               gpubench::model::source_location(code).c_str());
+  std::abort();
 }
 
 }  // namespace
@@ -149,6 +168,25 @@ GPUBENCH_ATOMICS(32)
 GPUBENCH_ATOMICS(64)
 #undef GPUBENCH_ATOMICS
 void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
+// Each is handed a description of the place, which the return address gives as well.
+[[noreturn]] void __ubsan_handle_shift_out_of_bounds_abort(void*, unsigned long,
+                                                           unsigned long bits) {
+  // No std::string: its code may be that which the linker took from a file with kernels.
+  char what[80];
+  std::snprintf(what, sizeof what, "shift by %ld bits, out of the integer's range,",
+                static_cast<long>(bits));
+  refuse(what, __builtin_return_address(0));
+}
+[[noreturn]] void __ubsan_handle_float_cast_overflow_abort(void*, unsigned long) {
+  refuse("conversion of a float that is NaN or out of the integer's range",
+         __builtin_return_address(0));
+}
+// g++ would go on with whatever function lies behind.
+[[noreturn]] void __ubsan_handle_missing_return(void*) {
+  refuse("end of a function that returns a value, reached without a return,",
+         __builtin_return_address(0));
+}
 
 // Fused multiply-adds, and the larger and the smaller of two, reach libm as calls (no builtin, no
 // FMA instruction in kernel files) and are counted on their way.
