@@ -64,6 +64,14 @@ class Standing:
         return "" if kind == RETURN else kind
 
 
+class _AcceptedStep(NamedTuple):
+    """A step that many rows took together, and that somebody accepted."""
+
+    first_night: int
+    decided: int  # the last night that was judged by then
+    ratio: float
+
+
 class MachineHistory:
     """A machine's history up to night `until` (all of it unless given), read from the index."""
 
@@ -151,16 +159,20 @@ class MachineHistory:
         lately = _lately(self.points[key])
         level = self.level(key, lately[-1].environment, decisions)
         nights = [p for p in level if p.night >= lately[0].night][-settings.min_nights :]
-        return float(np.median([point.seconds for point in nights]))
+        return median_of(nights)
 
     def standing(
         self, key: Key, environment: dict[str, Any], decisions: Sequence[dict[str, Any]]
     ) -> Standing:
         """Where the series stands in that environment."""
-        standing = Standing()
+        standing, since = Standing(), 0
+        steps = self._accepted_together(key, environment, decisions)
         for event in self.events.get(key, ()):
             if event["environment"] != environment:
                 continue
+            known = standing.event
+            if known is None or known["kind"] == RETURN or standing.level == standing.reference:
+                since = event["first_night"]  # what was before it, and not an earlier reference
             standing.event, standing.level = event, event["after"]
             standing.reference = event["reference"]
             standing.level_start = event["first_night"]
@@ -172,30 +184,67 @@ class MachineHistory:
                 if decision["action"] == "accept":
                     standing.level = _accepted(decision, key, standing.level)
                     standing.reference = standing.level
+                    since = decision["night"]
                 elif decision["action"] == "acknowledge":
                     standing.acknowledged = decision
-        together = self._accepted_together(key, environment, decisions)
-        standing.level_start = max(standing.level_start, together)
+        self._move_with_others(standing, since, steps)
         return standing
+
+    def _move_with_others(
+        self, standing: Standing, since: int, steps: Sequence["_AcceptedStep"]
+    ) -> None:
+        """Applies what the series did together with others and was accepted. `since`: the night
+        that the reference is of."""
+        for step in steps:
+            standing.level_start = max(standing.level_start, step.first_night)
+            judged = standing.event["night"] if standing.event else 0
+            # An event that came after the decision has the step in its reference already.
+            if since < step.first_night and judged <= step.decided:
+                standing.level *= step.ratio
+                standing.reference *= step.ratio
 
     def _accepted_together(
         self, key: Key, environment: dict[str, Any], decisions: Sequence[dict[str, Any]]
-    ) -> int:
-        """The first night of the last step that the series took together with others, and that was
-        accepted; 0 if there is none. What was before it is not its level any more."""
+    ) -> list["_AcceptedStep"]:
+        """The steps that the series took together with others, and that were accepted. What was
+        before such a step is not its level any more."""
         suite_wide = (*key[:2], SUITE_WIDE)
         events = [
             event
             for event in self.events.get(suite_wide, ())
             if event["environment"] == environment
         ]
-        start = 0
+        steps = {}
         for decision in decisions if events else ():
             if decision["action"] == "accept" and covers(decision, self.machine, suite_wide):
                 known = [event for event in events if event["night"] <= decision["night"]]
                 if known and key[2] in known[-1].get("rows", ()):
-                    start = max(start, known[-1]["first_night"])
-        return start
+                    first, ratio = known[-1]["first_night"], known[-1]["after"]
+                    ratio = _accepted(decision, suite_wide, ratio)
+                    steps[first] = _AcceptedStep(first, decision["night"], ratio)
+        return list(steps.values())
+
+    def _starts(
+        self, key: Key, environment: dict[str, Any], decisions: Sequence[dict[str, Any]]
+    ) -> list[int]:
+        """The first nights of the series' levels but the first one."""
+        alone = [
+            e["first_night"] for e in self.events.get(key, ()) if e["environment"] == environment
+        ]
+        together = self._accepted_together(key, environment, decisions)
+        return [*alone, *(step.first_night for step in together)]
+
+    def level_before(
+        self, key: Key, environment: dict[str, Any], night: int, decisions: Sequence[dict[str, Any]]
+    ) -> list[NightValue]:
+        """The nights of the level that the series had before that night, oldest first."""
+        starts = self._starts(key, environment, decisions)
+        start = max((first for first in starts if first < night), default=0)
+        return [
+            point
+            for point in self.points.get(key, ())
+            if self.environments[point.environment] == environment and start <= point.night < night
+        ]
 
     def standing_now(
         self, key: Key, decisions: Sequence[dict[str, Any]], settings: Settings
@@ -213,7 +262,8 @@ class MachineHistory:
                 standing = own
                 continue
             if key[2] == SUITE_WIDE:
-                carried = replace(standing, level=self._together_now(standing, settings))
+                together = self._together_now(standing, decisions, settings)
+                carried = replace(standing, level=together)
             elif environment == present:
                 carried = replace(standing, level=self.level_now(key, decisions, settings))
             else:
@@ -227,21 +277,19 @@ class MachineHistory:
                 standing = own
         return standing
 
-    def _together_now(self, standing: Standing, settings: Settings) -> float:
+    def _together_now(
+        self, standing: Standing, decisions: Sequence[dict[str, Any]], settings: Settings
+    ) -> float:
         """Where the rows of a suite-wide event are by now, to where they were before it."""
         event = standing.event or {}
         ratios = []
         for name in event["rows"]:
-            points = self.points.get((event["device"], event["mode"], name), [])
-            before = [
-                point.seconds
-                for point in points
-                if self.environments[point.environment] == event["environment"]
-                and point.night < event["first_night"]
-            ]
+            key = (event["device"], event["mode"], name)
+            before = self.level_before(key, event["environment"], event["first_night"], decisions)
             if before:
-                now = np.median([point.seconds for point in _lately(points)[-LEAN_NIGHTS:]])
-                ratios.append(now / np.median(before[-settings.window :]))
+                lately = _lately(self.points[key])[-LEAN_NIGHTS:]
+                now = np.median([point.seconds for point in lately])
+                ratios.append(now / median_of(before[-settings.window :]))
         if not ratios:  # too long ago
             return standing.level
         ratio = float(np.median(ratios))
@@ -277,7 +325,7 @@ class MachineHistory:
         """What was before the series' present level."""
         present = self.environments[environment]
         standing = self.standing(key, present, decisions)
-        starts = [e["first_night"] for e in self.events[key] if e["environment"] == present]
+        starts = self._starts(key, present, decisions)
         levels: dict[int, list[float]] = defaultdict(list)
         for point in self.points.get(key, ()):
             if point.environment == environment and point.night < standing.level_start:
@@ -297,6 +345,11 @@ def _lately(points: Sequence[NightValue]) -> list[NightValue]:
     environment = points[-1].environment
     back = max((point.night for point in points if point.environment != environment), default=-1)
     return [point for point in points if point.night > back]
+
+
+def median_of(nights: Sequence[NightValue]) -> float:
+    """The time of a typical night [s]."""
+    return float(np.median([point.seconds for point in nights]))
 
 
 def covers(decision: dict[str, Any], machine: str, key: Key) -> bool:

@@ -16,6 +16,7 @@ from gpubench_reports.nightly.judging.history import (
     SUITE_WIDE,
     Key,
     MachineHistory,
+    median_of,
 )
 from gpubench_reports.nightly.rule.baseline import sigmas_of
 from gpubench_reports.nightly.rule.regression import IMPROVEMENT, REGRESSION, RETURN
@@ -24,9 +25,9 @@ from gpubench_reports.nightly.rule.settings import Settings
 _OF_MEDIAN = 0.67  # how uncertain the median of three nights is, to that of one
 _LEAN = 2.0  # sigmas of such a median that a row leans by
 _LEAST = 1e-6  # so does a row that never varied
-_FEWEST = 8  # rows that lean, at least
-_SHARE = 0.05  # of the rows, at least
-_MORE = 2.0  # times as many, or as far all together, as ever in the baseline
+_FEWEST = 8  # more rows than these have to lean
+_SHARE = 0.05  # and more than this share of the rows
+_MORE = 2.0  # and more than so many times as many, or as far all together, as ever in the baseline
 _FLOOR = 0.0075  # of a lean of all rows together
 _BASELINE = 10  # nights of it, at least, whatever the settings ask of a single row
 
@@ -59,7 +60,7 @@ def suite_events(
         key = (device, mode, SUITE_WIDE)
         standing = history.standing(key, history.environments[environment], decisions)
         if standing.kind(settings):
-            found = _back_again(history, environment, standing.event or {}, night, settings)
+            found = _back_again(history, standing.event or {}, night, decisions, settings)
         else:
             start = standing.level_start
             rows = _rows(history, keys, environment, start, night, decisions, settings)
@@ -95,7 +96,7 @@ def _rows(
         if sum(n in times for n in nights[:-LEAN_NIGHTS]) >= least
         and all(n in times for n in nights[-LEAN_NIGHTS:])
     ]
-    if len(wanted) < _FEWEST:
+    if len(wanted) <= _FEWEST:
         return None
     times = np.array([[known[key].get(n, np.nan) for n in nights] for key in wanted])
     return Rows(
@@ -160,22 +161,24 @@ def _leaning(rows: Rows, members: np.ndarray, slower: bool) -> dict[str, Any]:
 
 def _back_again(
     history: MachineHistory,
-    environment: int,
     event: dict[str, Any],
     night: int,
+    decisions: Sequence[dict[str, Any]],
     settings: Settings,
 ) -> dict[str, Any]:
     """Whether the rows of an open event are back where they were, on two nights."""
     ratios: dict[int, list[float]] = {}
     for name in event["rows"]:
-        points = [
+        key = (event["device"], event["mode"], name)
+        before = history.level_before(key, event["environment"], event["first_night"], decisions)
+        since = [
             point
-            for point in history.points.get((event["device"], event["mode"], name), ())
-            if point.environment == environment and point.night <= night
+            for point in history.points.get(key, ())
+            if history.environments[point.environment] == event["environment"]
+            and event["first_night"] <= point.night <= night
         ]
-        before = [point.seconds for point in points if point.night < event["first_night"]]
-        for point in points[-2:] if before else ():
-            ratio = point.seconds / float(np.median(before[-settings.window :]))
+        for point in since[-2:] if before else ():
+            ratio = point.seconds / median_of(before[-settings.window :])
             ratios.setdefault(point.night, []).append(ratio)
     nights = sorted(ratios)[-2:]
     half = abs(event["after"] - 1) / 2
