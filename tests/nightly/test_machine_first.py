@@ -140,6 +140,17 @@ def test_noise_is_no_shift_at_any_age(rows: int, nights: int) -> None:
     assert [seed for seed in range(25) if lean(random_rows(rows, nights, seed))] == []
 
 
+@pytest.mark.parametrize(("rows", "slower"), [(20, 8), (200, 10)])
+def test_more_than_eight_rows_and_a_twentieth_of_them_have_to_lean(rows: int, slower: int) -> None:
+    def found(lean_so: int) -> dict:
+        times = np.ones((rows, 33)) * (1 + 1e-5 * np.arange(33) % 2)
+        times[:lean_so, -3:] *= 1.01
+        return lean(Rows([("d", "m", str(row)) for row in range(rows)], list(range(33)), times))
+
+    assert found(slower) == {}
+    assert len(found(slower + 1)["rows"]) == slower + 1
+
+
 @pytest.mark.parametrize("nights", [16, 33])
 def test_a_shift_is_found_at_any_age(nights: int) -> None:
     found = [lean(random_rows(365, nights, seed, slower=73)) for seed in range(10)]

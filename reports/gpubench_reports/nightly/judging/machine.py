@@ -7,7 +7,7 @@ from gpubench_reports.nightly.rule.regression import RETURN
 from gpubench_reports.nightly.rule.settings import Settings
 
 WEEK = 7  # nights
-_FEWEST = 8  # series that have to change in a week, in a small suite too
+_FEWEST = 8  # more series than these have to change in a week, in a small suite too
 _TITLES = {"uuid": "UUID", "serial": "serial number", "vbios": "VBIOS", "ecc": "ECC"}
 
 
