@@ -154,6 +154,22 @@ def test_the_page_needs_another_place(store) -> None:
     assert (seen.returncode, seen.stdout, seen.stderr) == (2, "", line)
 
 
+@pytest.mark.parametrize("place", ["nights/lab", "nights/lab/000003", "index.sqlite", "decisions"])
+def test_the_page_is_written_where_only_a_part_belongs_to_another_user(store, place) -> None:
+    judged(store)
+    (store.root / "decisions").mkdir(exist_ok=True)
+    (store.root / place).chmod(0o555)
+    before = content(store)
+    inside = _WITHOUT_POWERS if os.geteuid() == 0 else []
+    seen = _nightly(store, ("report",), inside)
+    page = store.root / "report.html"
+    assert (seen.returncode, seen.stdout, seen.stderr) == (0, f"{page}\n", "")
+    assert NAME in page.read_text()
+    after = content(store)
+    del after["report.html"]
+    assert after == before
+
+
 def test_a_damaged_file_is_named_and_stays(store) -> None:
     damaged = store.root / "nights" / "lab" / "000003" / "first-2-all.json"
     damaged.write_bytes(b"{")
