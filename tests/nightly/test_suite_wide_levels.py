@@ -86,3 +86,20 @@ def test_a_row_that_was_open_all_the_while_comes_back_to_the_accepted_level(stor
         assert standing.level / standing.reference == pytest.approx(1.1, abs=4e-3)
     put_with_one_apart(store, 2, STEP**2, 1.0)
     assert judged(store).exit_code == 0
+
+
+def test_a_row_that_raised_an_alert_about_the_same_step_keeps_its_reference(store: Store) -> None:
+    put(store, 20)
+    with Index(store) as index:
+        index.update(S)
+        history = MachineHistory(index, "lab")
+        (environment,) = history.environments.values()
+        known = {"environment": environment, "kind": "regression", "slower": True}
+        of_row = {"night": 18, "first_night": 14, "after": 1.03e-4, "reference": 1e-4}
+        of_all = {"night": 17, "first_night": 15, "after": 1.012, "reference": 1.0}
+        suite_wide = (*FIRST[:2], "suite-wide")
+        history.events[FIRST] = [known | of_row]
+        history.events[suite_wide] = [known | of_all | {"rows": [FIRST[2]]}]
+        accept = {"action": "accept", "machine": "lab", "night": 19, "series": [list(suite_wide)]}
+        standing = history.standing(FIRST, environment, [accept])
+    assert (standing.level, standing.reference, standing.level_start) == (1.03e-4, 1e-4, 15)

@@ -68,7 +68,8 @@ class _AcceptedStep(NamedTuple):
     """A step that many rows took together, and that somebody accepted."""
 
     first_night: int
-    decided: int  # the last night that was judged by then
+    found: int  # the night that it was found in
+    decided: int  # the last night that was judged when it was accepted
     ratio: float
 
 
@@ -172,7 +173,7 @@ class MachineHistory:
                 continue
             known = standing.event
             if known is None or known["kind"] == RETURN or standing.level == standing.reference:
-                since = event["first_night"]  # what was before it, and not an earlier reference
+                since = event["night"]  # compared with what was before it, and no earlier reference
             standing.event, standing.level = event, event["after"]
             standing.reference = event["reference"]
             standing.level_start = event["first_night"]
@@ -194,12 +195,13 @@ class MachineHistory:
         self, standing: Standing, since: int, steps: Sequence["_AcceptedStep"]
     ) -> None:
         """Applies what the series did together with others and was accepted. `since`: the night
-        that the reference is of."""
+        that made the reference what it is."""
         for step in steps:
             standing.level_start = max(standing.level_start, step.first_night)
             judged = standing.event["night"] if standing.event else 0
-            # An event that came after the decision has the step in its reference already.
-            if since < step.first_night and judged <= step.decided:
+            # An event that came after the decision has the step in its reference already; one that
+            # came between is of the same step, or compared with nights on either side of it.
+            if since < step.found and judged <= step.decided:
                 standing.level *= step.ratio
                 standing.reference *= step.ratio
 
@@ -219,9 +221,9 @@ class MachineHistory:
             if decision["action"] == "accept" and covers(decision, self.machine, suite_wide):
                 known = [event for event in events if event["night"] <= decision["night"]]
                 if known and key[2] in known[-1].get("rows", ()):
-                    first, ratio = known[-1]["first_night"], known[-1]["after"]
-                    ratio = _accepted(decision, suite_wide, ratio)
-                    steps[first] = _AcceptedStep(first, decision["night"], ratio)
+                    first, found = known[-1]["first_night"], known[-1]["night"]
+                    ratio = _accepted(decision, suite_wide, known[-1]["after"])
+                    steps[first] = _AcceptedStep(first, found, decision["night"], ratio)
         return list(steps.values())
 
     def _starts(
