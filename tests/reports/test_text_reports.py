@@ -267,7 +267,7 @@ def test_compare_takes_many_files(write, capsys, tmp_path):
     ]
     assert main(["compare", *map(str, paths), "--out", str(tmp_path / "out")]) == 0
     out = capsys.readouterr().out
-    assert "the devices differ: A is A, B is C" in out
+    assert "the devices differ: A, C" in out
     assert (tmp_path / "out" / "speedups.png").exists()
     assert main(["compare", *map(str, paths)]) == 0
     assert list(tmp_path.glob("*-charts")) == []

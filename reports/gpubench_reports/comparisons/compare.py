@@ -16,6 +16,7 @@ _MEASURED = ("ci_low_seconds", "ci_high_seconds")
 # What two modelled times may differ by and be the same: the model's threads add up in any order,
 # and the runs that the package ships have few digits.
 _ROUNDED = 1.001
+_LETTERS = ("A", "B")
 
 
 @dataclass(frozen=True)
@@ -184,29 +185,38 @@ def ratio_interval(
     return ratio * np.exp(-below), ratio * np.exp(above)
 
 
-def differences(a: ResultFile, b: ResultFile) -> list[str]:
-    """What a reader must know before trusting a ratio of these two files, in plain sentences."""
+def differences(a: ResultFile, b: ResultFile, names: tuple[str, str] = _LETTERS) -> list[str]:
+    """What a reader must know before trusting a ratio of these two files, in plain sentences.
+    `names`: what the reader knows the files by."""
     left, right = a.context, b.context
+    first, second = names
     found = []
     if left.device_kind != right.device_kind:
         found.append(
-            f"A is {left.verb} and B is {right.verb}: "
+            f"{first} is {left.verb} and {second} is {right.verb}: "
             "the ratios are errors of the model, not speed-ups"
         )
     elif left.modelled:
-        found.append("both files are modelled: the ratios are predictions, nothing was measured")
+        who = "both files" if names == _LETTERS else f"{first} and {second}"
+        found.append(f"{who} are modelled: the ratios are predictions, nothing was measured")
     if left.device != right.device:
-        titles = [context.device_title for context in (left, right)]
-        found.append(f"the devices differ: A is {titles[0]}, B is {titles[1]}")
+        titles = (left.device_title, right.device_title)
+        found.append(f"the devices differ: {_each_is(names, titles)}")
     if left.imported_from != right.imported_from:
         programs = [context.imported_from or "gpubench" for context in (left, right)]
-        found.append(f"the programs differ: A is by {programs[0]}, B by {programs[1]}")
+        found.append(f"the programs differ: {first} is by {programs[0]}, {second} by {programs[1]}")
     if left.mode != right.mode:
-        modes = [context.mode or "(none)" for context in (left, right)]
-        found.append(f"the modes differ: A is {modes[0]}, B is {modes[1]}")
-    for letter, context in (("A", left), ("B", right)):
-        found += [f"{letter}: {sentence}" for sentence in context.reservations]
+        modes = (left.mode or "(none)", right.mode or "(none)")
+        found.append(f"the modes differ: {_each_is(names, modes)}")
+    for name, context in ((first, left), (second, right)):
+        found += [f"{name}: {sentence}" for sentence in context.reservations]
     return found
+
+
+def _each_is(names: tuple[str, str], values: tuple[str, str]) -> str:
+    """What each file is; a name that says it already stands for itself."""
+    pairs = zip(names, values, strict=True)
+    return ", ".join(name if value in name else f"{name} is {value}" for name, value in pairs)
 
 
 def other_versions(a: ResultFile, b: ResultFile) -> list[str]:

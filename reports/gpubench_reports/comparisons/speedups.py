@@ -10,7 +10,7 @@ import pandas as pd
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.units import plural
-from gpubench_reports.comparisons.compare import Comparison, compare
+from gpubench_reports.comparisons.compare import Comparison, compare, differences
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.quantities import gain
 from gpubench_reports.results.reader import ResultFile
@@ -76,7 +76,7 @@ def table(results: Sequence[ResultFile], by: str = "concept", of_roof: bool = Fa
         unknown = len(comparison.rows) - len(rows)
         rows = rows.assign(row=rows["name"], kernel=rows["concept"] + "/" + rows["kernel"])
         lines[name] = means(rows, by)
-        warnings += comparison.warnings
+        warnings += differences(reference, other, (names[0], name))
         warnings += _without_roof(name, unknown, f"it or {names[0]} does")
         alone = {row for row, _ in (*comparison.only_a, *comparison.only_b, *comparison.failed)}
         if alone:
