@@ -63,11 +63,30 @@ def test_a_row_that_one_file_lacks_is_named(write):
     assert found.lost == [("a/l", "measured in some files only")]
 
 
-def test_files_of_unlike_runs_are_refused(write, capsys):
-    (a,) = files(write, {"a/k": 1e-3})
-    b = write(make_document([make_row("a/k")], mode="hot"), "hot.json")
+@pytest.mark.parametrize(
+    ("context", "said"),
+    [
+        ({"mode": "hot"}, "mode is hot here, cold there"),
+        ({"driver_version": "590"}, "driver_version is 590 here, 580 there"),
+        ({"cuda_version": "13.1"}, "cuda_version is 13.1 here, 13.0 there"),
+        ({"compiler": "nvcc 13.1"}, "compiler is nvcc 13.1 here, nvcc 13.0 there"),
+        ({"compiler_flags": "-O1"}, "compiler_flags is -O1 here, -O3 there"),
+        ({"imported_from": "nvbench"}, "imported_from is nvbench here, not stated there"),
+        ({"git_dirty": True}, "git_dirty is true here, false there"),
+        ({"conditions": "delay"}, "conditions is delay here, not stated there"),
+    ],
+)
+def test_files_of_unlike_runs_are_refused(write, capsys, context, said):
+    known = {
+        "driver_version": "580",
+        "cuda_version": "13.0",
+        "compiler": "nvcc 13.0",
+        "compiler_flags": "-O3",
+    }
+    (a,) = files(write, {"a/k": 1e-3}, **known)
+    b = write(make_document([make_row("a/k")], **{**known, **context}), "other.json")
     assert main(["agree", str(a), str(b)]) == 2
-    assert "mode is hot, not cold" in capsys.readouterr().err
+    assert said in capsys.readouterr().err
     with pytest.raises(ReportError, match="is alone"):
         agree([read(a)])
 

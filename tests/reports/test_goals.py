@@ -350,7 +350,7 @@ def test_suites_of_two_modes_or_devices_have_no_median(folder, capsys, other):
     (line,) = capsys.readouterr().err.splitlines()
     (key,) = other
     assert "suite-3.json: is no repetition of " in line
-    assert f"{key} is {other[key]}, not " in line
+    assert f"{key} is {other[key]} here, " in line
 
 
 def test_bad_folders_are_one_line(tmp_path, capsys):

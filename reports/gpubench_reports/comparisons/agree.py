@@ -9,12 +9,28 @@ import pandas as pd
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.json_text import json_text
+from gpubench_reports.common.plain_text import clean
 from gpubench_reports.comparisons.compare import compare
 from gpubench_reports.results.doubts import Doubts, doubtful
 from gpubench_reports.results.reader import ResultFile
 
 # A half-width of a row's 95 % interval, over its median, that is narrow.
 NARROW = 0.005
+# What is equal in repetitions, by its name in a result file.
+_ALIKE = (
+    "device_kind",
+    "device",
+    "device_title",
+    "mode",
+    "imported_from",
+    "git_commit",
+    "git_dirty",
+    "compiler",
+    "compiler_flags",
+    "driver_version",
+    "cuda_version",
+    "conditions",
+)
 
 
 @dataclass(frozen=True)
@@ -119,17 +135,24 @@ def _lost(results: Sequence[ResultFile], common: Sequence[str]) -> list[tuple[st
 
 
 def require_repetitions(results: Sequence[ResultFile]) -> None:
-    """Raises ReportError unless all are runs of one program in one mode on one kind of device."""
+    """Raises ReportError unless all are runs of one program, with one driver, in one mode on one
+    kind of device, and no faults other than the first one's were injected."""
     first = results[0]
     for other in results[1:]:
-        for key in ("device_kind", "device", "mode", "git_commit"):
+        for key in _ALIKE:
             mine, theirs = (getattr(r.context, key) for r in (first, other))
             if mine != theirs:
                 raise ReportError(
                     other.path,
                     f"is no repetition of {first.path}: "
-                    f"{key} is {theirs or 'not stated'}, not {mine}",
+                    f"{key} is {_stated(theirs)} here, {_stated(mine)} there",
                 )
+
+
+def _stated(value: str | bool | None) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return clean(value) if value else "not stated"
 
 
 def as_json(found: Agreement) -> str:
