@@ -114,6 +114,27 @@ def test_a_rate_that_is_not_that_of_size_and_time_stays_as_printed(tmp_path):
     assert imported(tmp_path, "nccl-tests", log).timed[0]["useful_bytes_per_second"] == 1e9
 
 
+@pytest.mark.parametrize(
+    ("printed", "is_exact"),
+    [
+        ("12.80 0.040 0.040", True),  # 512 bytes in 12.80 us, without a rest
+        ("12.80 0.04 0.04", True),
+        ("12.80 0.05 0.05", False),  # a last digit off: not what 0.040 rounds to
+        ("12.80 0.03 0.03", False),
+        ("10 0.06 0.06", False),  # at most 512 / 9.5 = 0.054, which is 0.05
+        ("10 0.05 0.05", True),
+        ("11.38 0.045 0.045", True),  # 0.04499
+    ],
+)
+def test_a_rate_is_taken_from_the_time_where_rounding_explains_it(tmp_path, printed, is_exact):
+    *head, _, _ = nccl_log("broadcast", 8, 0)
+    log = tmp_path / "log.txt"
+    log.write_text("\n".join([*head, f"512 128 float none 0 {printed} 0 {printed} 0"]))
+    time, rate, _ = map(float, printed.split())
+    found = imported(tmp_path, "nccl-tests", log).timed[0]["useful_bytes_per_second"]
+    assert found == pytest.approx(512 / (time * 1e-6) if is_exact else rate * 1e9, rel=1e-9)
+
+
 def nccl_table(*operations):
     lines = nccl_log("all_reduce", 2, 0)[:-2]
     for operation, microseconds in operations:

@@ -36,6 +36,7 @@ _BUS: dict[str, Callable[[int], float]] = {
         ("reduce_scatter", "all_gather", "alltoall", "gather", "scatter"), lambda n: (n - 1) / n
     ),
 }
+_FLOATS = 1e-6  # numbers that lie half way between two digits, and arithmetic that is not exact
 AXES = {"ranks": "GPUs", "size": "bytes"}
 
 
@@ -171,8 +172,9 @@ def _rates(run: _Run, size: int, time: str, algorithm: str, bus: str) -> tuple[f
     for printed, of_rate in zip((algorithm, bus), rates, strict=True):
         exact = of_rate / micro * 1e-3  # in GB/s
         known = number_of(printed)
-        rounding = _last_digit(printed) + exact * _last_digit(time) / micro
-        found.append((exact if abs(exact - known) <= rounding else known) * 1e9)
+        rounding = (_last_digit(printed) + exact * _last_digit(time) / micro) / 2
+        is_same = abs(exact - known) <= rounding * (1 + _FLOATS)
+        found.append((exact if is_same else known) * 1e9)
     return found[0], found[1]
 
 
