@@ -31,6 +31,56 @@ MIXBENCH, NCCL = ((SAMPLES / FILES[name]).read_text() for name in ("mixbench", "
 GPU_STREAM = (SAMPLES / FILES["gpu-benches"]).read_text()
 
 
+NCCL_SMALL = "all_reduce/all_reduce/dtype:fp32/place:out/ranks:2/size:8"
+NVBENCH = (SAMPLES / FILES["nvbench"]).read_text()
+
+
+@pytest.mark.parametrize(
+    ("program", "text", "old", "new"),
+    [
+        ("babelstream", BABEL, "0.0003,0.000536870912", "0.0003,0"),
+        ("babelstream", BABEL, "0.0003,0.000536870912", "0.0003,inf"),
+        ("gpu-benches", GPU_STREAM, "  1700 ", "     0 "),
+        ("gpu-benches", GPU_STREAM, "  1700 ", "   nan "),
+        ("nccl-tests", NCCL, "10.00    0.00    0.00", " 0.00    0.00    0.00"),
+        ("nccl-tests", NCCL, "10.00    0.00    0.00", "-1.00    0.00    0.00"),
+        ("nvbench", NVBENCH, "nv/cold/time/gpu/m", "nv/cold/time/cpu/m"),
+    ],
+)
+def test_a_row_whose_time_is_not_stated_is_skipped_and_not_lost(tmp_path, program, text, old, new):
+    whole, log = imported(tmp_path, program, device=""), tmp_path / "log"
+    assert old in text
+    log.write_text(text.replace(old, new))
+    found = imported(tmp_path, program, log, device="")
+    assert set(found.rows["name"]) == set(whole.rows["name"])
+    assert len(found.timed) < len(whole.timed)
+    said = {row["reason"] for row in found.records if row["status"] == "skipped"}
+    assert importers.NO_TIME in said
+
+
+def test_a_run_without_a_time_does_not_hide_the_other_run_of_a_log(tmp_path):
+    log = tmp_path / "log"
+    log.write_text(f"{NCCL}{NCCL.replace('10.00    0.00    0.00', ' 0.00    0.00    0.00')}")
+    found = row(imported(tmp_path, "nccl-tests", log), NCCL_SMALL)
+    assert (found["status"], found["seconds"]) == ("ok", pytest.approx(10e-6))
+
+
+def test_a_file_without_any_time_holds_no_results(tmp_path):
+    log = tmp_path / "log"
+    titles = "function,num_times,n_elements,sizeof,max_mbytes_per_sec,min_runtime,avg_runtime"
+    log.write_text(f"{titles}\nCopy,100,1024,8,0,0,0\n")
+    with pytest.raises(ReportError, match="holds no results of babelstream"):
+        imported(tmp_path, "babelstream", log)
+
+
+def test_a_collective_that_is_not_run_in_place_has_no_such_row(tmp_path):
+    log = tmp_path / "log"
+    log.write_text(NCCL.replace(" 9.50    0.00    0.00", "  N/A     N/A     N/A"))
+    names = list(imported(tmp_path, "nccl-tests", log).rows["name"])
+    assert NCCL_SMALL in names
+    assert NCCL_SMALL.replace(":out", ":in") not in names
+
+
 @pytest.mark.parametrize(
     ("program", "first", "second", "said"),
     [

@@ -28,7 +28,7 @@ from gpubench_reports.results.importers import (
     nvbandwidth,
     nvbench,
 )
-from gpubench_reports.results.importers.imported import Imported, numbered
+from gpubench_reports.results.importers.imported import NO_TIME, Imported, numbered, untimed
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,10 @@ def convert(path: Path, program: str, device: str = "") -> dict[str, Any]:
     found = PROGRAMS[program].read(path)
     if device:
         found.require_device(device)
-    rows = [row for row in found.rows if _has_plausible_time(row)]
-    if not rows:
+    rows = [row if _has_plausible_time(row) else untimed(row) for row in found.rows]
+    timed = {row["name"] for row in rows if "real_time" in row}
+    rows = [row for row in rows if row["name"] not in timed or row.get("skip_reason") != NO_TIME]
+    if all(row.get("skip_reason") == NO_TIME for row in rows):
         raise ReportError(path, f"holds no results of {program}")
     program_text = " ".join(filter(None, (found.program, found.version)))
     title = found.title or device or "unknown"

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.results.checking import number_of
-from gpubench_reports.results.importers.imported import Imported, lines_of, lost, row_of
+from gpubench_reports.results.importers.imported import Imported, lines_of, lost, row_of, untimed
 
 _BABEL_KERNELS = {"copy": "copy", "mul": "scale", "add": "add", "triad": "triad", "dot": "dot"}
 AXES = {"bytes": "bytes per lane", "unroll": "accesses in flight per thread"}
@@ -57,13 +57,16 @@ def _babel_row(cells: dict[str, str]) -> Iterator[dict[str, Any]]:
     if "max_mibytes_per_sec" in cells:
         rate = number_of(cells["max_mibytes_per_sec"]) * 2**20
     mean = number_of(cells.get("avg_runtime"))
-    if not kernel or not (size > 0 and least > 0 and rate > 0 and mean > 0):
+    if not kernel or not size > 0:
         return
     arguments = {
         "dtype": {4: "fp32", 8: "fp64"}.get(int(size), f"{size:.0f}_bytes"),
         "bytes": int(size),
         "unroll": 1,
     }
+    if not (least > 0 and rate > 0 and mean > 0):
+        yield untimed(row_of("stream", kernel, arguments, 1.0, notes=(_elements(cells),)))
+        return
     useful = rate * least / mean  # its rate is that of the fastest run
     yield row_of(
         "stream",

@@ -7,6 +7,7 @@ from gpubench_reports.results.importers.imported import (
     Imported,
     lines_of,
     row_of,
+    untimed,
     whole_of,
 )
 
@@ -34,21 +35,19 @@ def read(path: Path) -> Imported:
         if kernels and right.split()[:1] == ["GB/s:"] and block is not None:
             for name, cell in zip(kernels, right.split()[1:], strict=False):
                 rate = number_of(cell) * 1e9
-                if name not in _GPU_STREAM or not rate > 0:
+                if name not in _GPU_STREAM:
                     continue
                 kernel, arrays = _GPU_STREAM[name]
                 arguments = {"dtype": "fp64", "bytes": 8, "unroll": 1, "block": block}
-                found.add(
-                    row_of(
-                        "stream",
-                        kernel,
-                        arguments,
-                        arrays * _GPU_STREAM_ARRAY / rate,
-                        judged_by="useful_bytes_per_second",
-                        label="dram",
-                        useful_bytes_per_second=rate,
-                    ),
-                    # It names no device, so two tables need not be of one.
-                    f"table {tables}",
+                row = row_of(
+                    "stream",
+                    kernel,
+                    arguments,
+                    arrays * _GPU_STREAM_ARRAY / rate if rate > 0 else 1.0,
+                    judged_by="useful_bytes_per_second",
+                    label="dram",
+                    useful_bytes_per_second=rate,
                 )
+                # It names no device, so two tables need not be of one.
+                found.add(row if rate > 0 else untimed(row), f"table {tables}")
     return found

@@ -143,6 +143,14 @@ def part(value: object) -> str:
     return re.sub(r"[/:\s]+", "_", clean(str(value))) or "_"
 
 
+NO_TIME = "its program states no time above 0, or none of any size"
+
+
+def untimed(row: dict[str, Any]) -> dict[str, Any]:
+    """The row, where its program measured something and states no time that could be one."""
+    return lost(row, "skipped", NO_TIME)
+
+
 def lost(row: dict[str, Any], state: str, why: str) -> dict[str, Any]:
     timed = ("real_time", "cpu_time", "time_unit", "headline")
     kept = {key: value for key, value in row.items() if key not in timed}

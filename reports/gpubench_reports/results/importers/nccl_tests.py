@@ -16,6 +16,7 @@ from gpubench_reports.results.importers.imported import (
     lines_of,
     lost,
     row_of,
+    untimed,
     whole_of,
 )
 
@@ -144,13 +145,16 @@ def _rows(run: _Run, cells: list[str]) -> Iterator[dict[str, Any]]:
             "size": size,
         }
         seconds = number_of(time) * 1e-6
+        name = (_OUR_NAMES.get(run.kernel, run.kernel), arguments)
+        if time == "N/A":  # a collective that cannot be run in place
+            continue
         if not seconds > 0:
+            yield untimed(row_of("all_reduce", *name, 1.0))
             continue
         algorithm_rate, bus_rate = _rates(run, size or 0, time, algorithm, bus)
         row = row_of(
             "all_reduce",
-            _OUR_NAMES.get(run.kernel, run.kernel),
-            arguments,
+            *name,
             seconds,
             judged_by="useful_bytes_per_second",
             useful_bytes_per_second=algorithm_rate,

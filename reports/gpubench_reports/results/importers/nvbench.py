@@ -8,7 +8,7 @@ from typing import Any
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.results.checking import Checker, number_of, parse
-from gpubench_reports.results.importers.imported import Imported, lost, part, row_of
+from gpubench_reports.results.importers.imported import Imported, lost, part, row_of, untimed
 
 AXES: dict[str, str] = {}
 
@@ -74,7 +74,9 @@ def _state(name: str, state: dict[str, Any], several: bool) -> Iterator[dict[str
         "nv/batch/time/gpu/mean",
         "nv/cpu_only/time/cpu/mean",
     )
-    if seconds > 0 and math.isfinite(seconds):
+    if not (seconds > 0 and math.isfinite(seconds)):
+        yield untimed(row_of("nvbench", name, arguments, 1.0))
+    else:
         items, rate = of("nv/cold/bw/item_rate"), of("nv/cold/bw/global/bytes_per_second")
         yield row_of(
             "nvbench",
