@@ -90,6 +90,14 @@ def test_any_rows_give_a_page(tmp_path_factory, found):
     assert "Worst rows" in page
 
 
+def test_a_name_of_any_length_does_not_hide_what_is_wrong(write, capsys):
+    row = make_row("a/b/" + "x" * 5000)
+    path = write(make_document([row | {"real_time": 0}]))
+    assert main(["table", str(path)]) == 2
+    line = capsys.readouterr().err
+    assert line.endswith("x...: 'real_time' must be positive, not 0\n")
+
+
 WRONG = {
     "empty": "",
     "truncated": json.dumps(make_document())[:5000],

@@ -11,6 +11,7 @@ from gpubench_reports.common.files import file_bytes, reason
 from gpubench_reports.common.plain_text import clean
 
 _TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+_LONGEST_PLACE = 200  # characters of an error line: a name may have thousands
 # Far beyond anything physical in SI base units; keeps every later product finite.
 LARGEST, _SMALLEST = 1e30, 1e-30
 
@@ -90,6 +91,8 @@ class Checker:
         self.path = path
 
     def fail(self, where: str, problem: str) -> ReportError:
+        if len(where) > _LONGEST_PLACE:  # what is wrong has to be seen too
+            where = f"{where[:_LONGEST_PLACE]}..."
         return ReportError(self.path, f"{where}: {problem}" if where else problem)
 
     def text(self, source: dict[str, Any], key: str, where: str, default: str | None = None) -> str:
