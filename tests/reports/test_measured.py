@@ -12,12 +12,15 @@ from typing import Any
 import pytest
 
 from gpubench_reports.commands.command_line import main
-from gpubench_reports.pages.answers import walls_of
+from gpubench_reports.pages.answers import binds, walls_of
+from gpubench_reports.pages.columns import columns_of
 from gpubench_reports.pages.goodness import at_low_clock, goodness, roofs_reached
+from gpubench_reports.pages.html.answer_cards import answer_cards
 from gpubench_reports.pages.html.facts import gather
 from gpubench_reports.pages.html.summary import summary
 from gpubench_reports.pages.html.worst_card import worst_card
 from gpubench_reports.pages.paragraphs import of_concept
+from gpubench_reports.results.baselines import baseline
 from gpubench_reports.results.reader import ResultFile, read
 from gpubench_reports.rules.diagnosis.diagnose import diagnose
 from gpubench_reports.rules.diagnosis.evidence import unsteady
@@ -118,6 +121,27 @@ def test_rows_without_a_prediction_are_bound_by_what_the_model_says(h100, tmp_pa
     assert bound["compute_peak/wgmma/dtype:fp8"] == "tensor"
     other = judge(kept(tmp_path / "hot.json", lambda row: True, mode="hot"))
     assert {verdict.bound for verdict in other.values()} == {""}
+
+
+def test_what_the_model_says_of_measured_rows_is_called_modelled(h100, capsys):
+    verdicts = judge(h100)
+    copied = verdicts["stream/copy/dtype:fp32/bytes:16/unroll:4"]
+    assert copied.sentence.endswith("bound by dram (bandwidth; modelled)")
+    assert {verdict.borrowed for verdict in verdicts.values() if verdict.label} == {True}
+    titles = [column.title for column in columns_of(h100.ok, verdicts, h100.context)]
+    assert "bound (modelled)" in titles
+    walls = binds(walls_of(h100, verdicts), verdicts)
+    assert walls.endswith(" (modelled)")
+    page = answer_cards(gather(h100))
+    assert "Modelled: the file has no predictions" in page
+
+
+def test_what_a_file_says_itself_is_not_called_modelled():
+    own = baseline("h100-sxm")
+    verdicts = judge(own)
+    assert not any("modelled)" in verdict.sentence for verdict in verdicts.values())
+    assert "bound" in [column.title for column in columns_of(own.ok, verdicts, own.context)]
+    assert "modelled" not in binds(walls_of(own, verdicts), verdicts)
 
 
 def test_a_fault_of_the_code_is_told_and_the_device_stays_healthy(spilling):

@@ -19,6 +19,7 @@ from gpubench_reports.results.baselines import baseline, with_limits
 from gpubench_reports.results.reader import ResultFile, read
 from gpubench_reports.results.roof_fractions import roof_fractions
 from gpubench_reports.rules.diagnosis.diagnose import why_changed
+from gpubench_reports.rules.verdicts.judge import judge
 
 RESULTS = Path(__file__).resolve().parents[2] / "results/h100-sxm"
 DEFAULT = RESULTS / "2026-11-27-default.json"
@@ -127,6 +128,15 @@ def test_a_throttled_gpu_of_a_fleet_is_explained_by_its_clock():
     found = cause_of("h100-sxm", "cold", own, peers, {})
     assert found.says.startswith("the SMs' clock is low")
     assert "held the clock back in 100%" in found.evidence
+
+
+def test_only_limits_of_the_modelled_run_are_called_modelled():
+    verdicts = judge(read(DEFAULT))
+    step = verdicts["training_step/step/with:nothing/hidden:256"]  # says itself what limits it
+    assert not step.borrowed
+    assert "modelled" not in step.sentence
+    copied = verdicts["stream/copy/dtype:fp32/bytes:16/unroll:4"]
+    assert copied.bound_words == "dram (modelled)"
 
 
 def test_limits_are_a_files_own_and_else_those_of_the_modelled_run(tmp_path):

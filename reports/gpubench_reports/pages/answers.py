@@ -2,14 +2,21 @@
 the page and the terminal show alike."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
 from gpubench_reports.comparisons.compare import Comparison, changed
 from gpubench_reports.results.reader import ResultFile
-from gpubench_reports.rules.verdicts.verdict import EXPECTED, GRADES, MEANT, UNGRADED, Verdict
+from gpubench_reports.rules.verdicts.verdict import (
+    EXPECTED,
+    GRADES,
+    MEANT,
+    MODELLED,
+    UNGRADED,
+    Verdict,
+)
 
 
 @dataclass(frozen=True)
@@ -76,9 +83,15 @@ def walls_of(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[Wall]:
     return sorted(found, key=lambda wall: (not wall.name, -wall.rows))
 
 
-def binds(walls: Sequence[Wall]) -> str:
+def binds(walls: Sequence[Wall], verdicts: Mapping[str, Verdict]) -> str:
     """The walls in a line: "memory bandwidth 193 rows, compute 77"."""
-    return ", ".join(f"{wall.name or 'unknown'} {wall.rows}" for wall in walls)
+    words = ", ".join(f"{wall.name or 'unknown'} {wall.rows}" for wall in walls)
+    return f"{words} ({MODELLED})" if are_borrowed(verdicts.values()) else words
+
+
+def are_borrowed(verdicts: Iterable[Verdict]) -> bool:
+    """Whether what binds some of the rows is a prediction of the modelled run that ships."""
+    return any(verdict.borrowed for verdict in verdicts)
 
 
 def concepts_moved(comparison: Comparison) -> list[Moved]:

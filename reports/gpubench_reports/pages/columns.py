@@ -8,9 +8,10 @@ from typing import Any
 import pandas as pd
 
 from gpubench_reports.common.units import si
+from gpubench_reports.pages.answers import are_borrowed
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.doubts import flags_of
-from gpubench_reports.rules.verdicts.verdict import Verdict
+from gpubench_reports.rules.verdicts.verdict import MODELLED, Verdict
 
 NONE = "·"  # in a cell of which nothing is known
 
@@ -67,7 +68,8 @@ def columns_of(
             _numbers("error", "its error", error, signed_percent),
         ]
     bound = [_bound(v, label) for v, label in zip(judged, rows["label"], strict=True)]
-    found.append(_words("bound", "bound", bound))
+    borrowed = are_borrowed(filter(None, judged))
+    found.append(_words("bound", f"bound ({MODELLED})" if borrowed else "bound", bound))
     if verdicts:
         found.append(_words("wall", "wall", [v.wall if v else "" for v in judged]))
     notes = [notes_of(row) for row in rows.to_dict("records")]

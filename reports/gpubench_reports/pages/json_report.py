@@ -59,6 +59,7 @@ def _row(row: dict[str, Any], verdicts: Mapping[str, Verdict]) -> dict[str, Any]
         "share": verdict.share,
         "of": verdict.yardstick or None,
         "bound_by": verdict.bound or None,
+        "bound_from_model": verdict.borrowed,
         "wall": verdict.wall or None,
         "why": [cause.says for cause in verdict.causes],
     }

@@ -135,7 +135,7 @@ def _range(group: Records) -> str:
 def _bounds(judged: list[Verdict]) -> str:
     if not any(v.bound for v in judged):
         return ""
-    bounds = Counter(v.bound or "nothing known" for v in judged).most_common()
+    bounds = Counter(v.bound_words or "nothing known" for v in judged).most_common()
     if len(bounds) == 1:
         every = "Every row is" if len(judged) > 1 else "It is"
         return f"{every} bound by {bounds[0][0]}."

@@ -8,7 +8,7 @@ from gpubench_reports.common.dates import order_of
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.common.units import si
 from gpubench_reports.comparisons.compare import counted, look_first, other_versions, signed
-from gpubench_reports.pages.answers import Moved, Wall, concepts_moved, walls_of
+from gpubench_reports.pages.answers import Moved, Wall, are_borrowed, concepts_moved, walls_of
 from gpubench_reports.pages.goodness import Reached, goodness, roofs_reached
 from gpubench_reports.pages.html.facts import Change, Facts
 from gpubench_reports.pages.html.markup import Markup, tag
@@ -18,6 +18,7 @@ from gpubench_reports.rules.verdicts.rulebook import wall_means
 from gpubench_reports.rules.verdicts.verdict import EXPECTED, GRADES, LOW, UNGRADED, worst
 
 _MOST_ROOFS, _MOST_LABELS, _MOST_MOVED = 6, 4, 3  # lines of a card
+_OF_MODEL = "Modelled: the file has no predictions, so this is what binds the rows on the model."
 _OTHER = {True: "good", False: "bad", None: "doubt"}
 
 
@@ -113,6 +114,7 @@ def _binds_card(facts: Facts) -> Markup:
     return card(
         "What binds it?",
         tag("p", words, class_="state"),
+        tag("p", _OF_MODEL, class_="small") if are_borrowed(facts.verdicts.values()) else None,
         tag("table", tag("tbody", lines), class_="bars"),
         look="answer",
     )

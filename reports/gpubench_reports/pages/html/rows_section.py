@@ -178,7 +178,7 @@ def _tip(record: dict[str, Any], verdict: Verdict | None) -> list[list[str]]:
         ("law", _joined([record["law_value"]], unit)),
         ("model", _joined([record["predicted"]], unit)),
         ("roof", f"{percent(of_roof)} of {record['roof']}" if of_roof > 0 else ""),
-        ("bound by", verdict.bound if verdict else ""),
+        ("bound by", verdict.bound_words if verdict else ""),
         ("grade", verdict.grade if verdict else ""),
         ("source", record["source"]),
     ]

@@ -17,12 +17,14 @@ from gpubench_reports.common.units import si
 from gpubench_reports.pages.columns import NONE
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.doubts import Doubts, doubts_line
+from gpubench_reports.rules.verdicts.verdict import MODELLED
 
 # The titles of columns that hold words.
 _TEXT = (
     "device",
     "grade",
     "bound",
+    f"bound ({MODELLED})",
     "verdict",
     "note",
     "from",

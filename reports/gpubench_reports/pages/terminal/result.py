@@ -93,7 +93,7 @@ def _answers(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[str]:
     for n, verdict in enumerate(off):
         lines.append(f"{'worst: ' if n == 0 else '       '}{verdict.name}: {verdict.sentence}")
     if walls := walls_of(result, verdicts):
-        lines.append(f"bound by {binds(walls)}")
+        lines.append(f"bound by {binds(walls, verdicts)}")
     return lines
 
 

@@ -22,6 +22,7 @@ _NOT_FROM_DRAM = ("shared", "l1", "link", "network")
 def with_derived(result: ResultFile) -> list[Row]:
     """The rows that have a time, with the figures that only rules ask for, NaN where they are not
     known."""
+    own = {row["name"]: row["label"] for row in result.timed}
     rows = with_limits(result).timed
     stated = reference_clock(result)
     dram = _dram(result)
@@ -29,7 +30,7 @@ def with_derived(result: ResultFile) -> list[Row]:
     processes = number_of(result.context.device_state.get("processes"))
     return [
         row
-        | {"processes": processes}
+        | {"processes": processes, "borrowed": row["label"] != own[row["name"]]}
         | {"clock_share": ratio(row["sm_clock_hz"], stated)}
         | {"power_capped": 1.0 if power_capped(row) else math.nan}
         | _of_figures(row, dram)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 EXPECTED, LOW, HIGH, UNGRADED = "as expected", "low", "suspiciously high", "not graded"
 MEANT = "low on purpose"  # a row that demonstrates what to avoid
 GRADES = (EXPECTED, LOW, HIGH, MEANT, UNGRADED)
+MODELLED = "modelled"  # behind what binds a row, where that is a prediction from elsewhere
 FINE = (EXPECTED, MEANT, UNGRADED)  # nothing to look into
 
 
@@ -34,6 +35,7 @@ class Verdict:
     severity   1 at the edge of what is expected, more beyond; NaN where not graded
     measures   the roof that the row is a measurement of; empty for most
     no_grade   why it is not graded; empty where it is
+    borrowed   whether its label is that of the modelled run that ships, because the file has none
     """
 
     name: str
@@ -53,11 +55,17 @@ class Verdict:
     no_help: str = ""
     no_grade: str = ""
     measures: str = ""
+    borrowed: bool = False
+
+    @property
+    def bound_words(self) -> str:
+        """What bounds it; empty where nothing is known."""
+        return f"{self.bound} ({MODELLED})" if self.bound and self.borrowed else self.bound
 
     @property
     def sentence(self) -> str:
         """Distance and wall in one sentence."""
-        within = "; ".join(filter(None, (self.wall, self.shown)))
+        within = "; ".join(filter(None, (self.wall, self.shown, MODELLED * self.borrowed)))
         bound = f"bound by {self.bound} ({within})" if self.wall else "bound by nothing known"
         if math.isnan(self.share):
             return f"{bound}; {self.no_grade}"
