@@ -126,6 +126,8 @@ const char* linker_name(const void* function) {
 }
 
 std::string decoded_name(const char* linker_name) {
+  // What C calls "d" is no double.
+  if (!std::string_view(linker_name).starts_with("_Z")) return linker_name;
   return with_cuda_types(without_types(demangled(linker_name)));
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/platform/model/launch/symbols.hpp"
+#include "harness/platform/model/ptx/library_calls.hpp"
 
 namespace gpubench::model::ptx {
 namespace {
@@ -17,7 +18,7 @@ const std::map<std::string_view, Build>& opcodes() {
          {integer_opcodes(), bit_opcodes(), float_opcodes(), compare_opcodes(), convert_opcodes(),
           move_opcodes(), memory_opcodes(), atomic_opcodes(), copy_opcodes(), warp_opcodes(),
           async_opcodes(), matrix_opcodes(), warpgroup_opcodes(), tensor_memory_opcodes(),
-          cluster_opcodes(), multimem_opcodes()}) {
+          cluster_opcodes(), multimem_opcodes(), library_opcodes()}) {
       for (const Opcode& opcode : family) table.emplace(opcode.name, opcode.build);
     }
     return table;
@@ -302,17 +303,6 @@ void Builder::leave() {
   add(nullptr).flow = Flow::leave;
 }
 
-// What is called is not part of the kernel (calls.cpp).
-void Builder::refuse_call() const {
-  for (const Operand& o : instruction_->operands) {
-    if (o.kind == Operand::Kind::reg) refuse("calls through a pointer");
-    if (o.kind == Operand::Kind::symbol) {
-      refuse("calls " + o.name + ", which calls itself or whose body it cannot read");
-    }
-  }
-  unknown();
-}
-
 void Builder::refuse_what_is_left() const {
   for (std::size_t i = 1; i < known_parts_.size(); ++i) {
     if (!known_parts_[i])
@@ -334,7 +324,7 @@ void Builder::build(const Instruction& instruction) {
   } else if (name == "ret" || name == "exit") {
     leave();
   } else {
-    if (name == "call") refuse_call();
+    if (!instruction.refusal.empty()) refuse(instruction.refusal);
     const auto found = opcodes().find(name);
     if (found == opcodes().end()) unknown();
     found->second(*this);

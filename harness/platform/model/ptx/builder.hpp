@@ -64,6 +64,7 @@ class Builder {
  private:
   void lay_out_parameters();
   std::set<std::string> named_symbols() const;
+  void require_usable(const Variable& v) const;
   void lay_out_shared(const std::set<std::string>& named);
   void lay_out_module_data(const std::set<std::string>& named);
   void lay_out_local();
@@ -71,7 +72,6 @@ class Builder {
   Register add_register(unsigned bytes);
   void check_kind(const Register& r, unsigned bytes) const;
   void refuse_what_is_left() const;
-  void refuse_call() const;
   std::uint64_t address_of(const std::string& symbol, Space& space) const;
   void build(const Instruction& instruction);
   void branch();

@@ -1,9 +1,12 @@
 #include "harness/platform/model/ptx/calls.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
-#include "harness/platform/model/ptx/types.hpp"
+#include "harness/platform/model/launch/symbols.hpp"
+#include "harness/platform/model/ptx/library_calls.hpp"
+#include "harness/platform/model/ptx/passed.hpp"
 
 namespace gpubench::model::ptx {
 namespace {
@@ -22,6 +25,8 @@ Operand symbol(std::string name, Operand::Kind kind) {
   o.name = std::move(name);
   return o;
 }
+
+constexpr const char* misfit = " with another number of arguments or results than it has";
 
 class Inliner {
  public:
@@ -50,8 +55,10 @@ class Inliner {
     if (!i.guard.empty()) i.guard += within.ending;
     for (Operand& o : i.operands) rename(o, within);
     const std::string& name = i.parts[0];
-    if (name == "call" && call(i)) return;
-    if ((name == "ld" || name == "st") && i.has("param") && pass(i)) return;
+    if (name == "call") {
+      i.refusal = call(i);
+      if (i.refusal.empty()) return;
+    }
     if (name == "ret" && within.function != nullptr) {
       i.parts[0] = "bra";
       i.operands = {symbol(within.end, Operand::Kind::symbol)};
@@ -74,22 +81,31 @@ class Inliner {
            std::ranges::any_of(f.local, is_local);
   }
 
-  // "call.uni (result), function, (arguments);" without what a function has none of.
-  bool call(const Instruction& i) {
-    const auto is_name = [](const Operand& o) { return o.kind == Operand::Kind::symbol; };
+  // "call.uni (result), function, (arguments);" without what a function has none of. Returns why
+  // it cannot be run, or "".
+  std::string call(const Instruction& i) {
+    const auto is_name = [](const Operand& o) { return o.kind != Operand::Kind::vector; };
     const auto callee = std::ranges::find_if(i.operands, is_name);
-    if (!i.guard.empty() || callee == i.operands.end()) return false;
+    if (callee == i.operands.end()) return "calls nothing";
+    if (callee->kind != Operand::Kind::symbol) return "calls through a pointer";
+    const std::string what = "calls " + decoded_name(callee->name.c_str());
     const auto found = module_.functions.find(callee->name);
-    if (found == module_.functions.end() || !found->second.unreadable.empty()) return false;
+    const auto results = std::span(i.operands.begin(), callee);
+    const auto arguments = std::span(callee + 1, i.operands.end());
+    if (found == module_.functions.end()) {
+      const LibraryFunction* const f = library_function(callee->name);
+      if (f == nullptr) return what + ", which its PTX does not define";
+      return call_library(i, *f, elements_of(results), elements_of(arguments)) ? "" : what + misfit;
+    }
     const Kernel& f = found->second;
-    if (std::ranges::find(active_, &f) != active_.end()) return false;
+    if (!f.unreadable.empty()) return what + ", which cannot be read: " + f.unreadable;
+    if (std::ranges::find(active_, &f) != active_.end()) return what + ", which calls itself";
     Call within{&f, '#' + std::to_string(++calls_), {}, {}};
     within.end = "behind" + within.ending;
-    const bool has_results = callee != i.operands.begin();
-    const bool has_arguments = callee + 1 != i.operands.end();
-    const bool fits = bind(has_results ? i.operands.front().elements : none_, f.results, within) &&
-                      bind(has_arguments ? (callee + 1)->elements : none_, f.parameters, within);
-    if (!fits) return false;
+    const bool fits = bind(elements_of(results), f.results, within) &&
+                      bind(elements_of(arguments), f.parameters, within);
+    if (!fits) return what + misfit;
+    if (!i.guard.empty()) jump_over(i, within.end);
     for (const auto& [name, type] : f.registers) kernel_.registers[name + within.ending] = type;
     for (const std::string& name : f.passed) {
       within.variables.emplace(name, name + within.ending);
@@ -107,7 +123,59 @@ class Inliner {
     expand(f.instructions, f.labels, within);
     active_.pop_back();
     kernel_.labels[within.end] = kernel_.instructions.size();
+    return "";
+  }
+
+  // What stands in the brackets on one side of the function's name.
+  static std::vector<Operand> elements_of(std::span<const Operand> side) {
+    return side.empty() ? std::vector<Operand>() : side.front().elements;
+  }
+
+  // Loads of the arguments, an instruction of the function's name, and a store of the result.
+  bool call_library(const Instruction& i, const LibraryFunction& f,
+                    const std::vector<Operand>& results, const std::vector<Operand>& arguments) {
+    const bool has_result = f.result > 0;
+    if (arguments.size() != f.arguments.size() || results.size() != has_result) return false;
+    Instruction run = i;
+    run.opcode = f.name;
+    run.parts = {run.opcode};
+    run.operands.clear();
+    const std::string ending = '#' + std::to_string(++calls_);
+    const auto own_register = [&](unsigned bytes) {
+      const std::string name = "value" + std::to_string(run.operands.size()) + ending;
+      kernel_.registers[name] = 'b' + std::to_string(8 * bytes);
+      run.operands.push_back(symbol(name, Operand::Kind::reg));
+      return run.operands.back();
+    };
+    const auto pass = [&](bool loads, unsigned bytes, const Operand& value, const Operand& passed) {
+      Operand address;
+      address.kind = Operand::Kind::address;
+      address.elements = {passed};
+      Instruction access = i;
+      access.parts = {loads ? "ld" : "st", "param", 'b' + std::to_string(8 * bytes)};
+      access.opcode = access.parts[0] + ".param." + access.parts[2];
+      access.operands = loads ? std::vector{value, address} : std::vector{address, value};
+      kernel_.instructions.push_back(std::move(access));
+    };
+    if (has_result) own_register(f.result);
+    const auto* bytes = f.arguments.begin();
+    for (const Operand& argument : arguments) {
+      pass(true, *bytes, own_register(*bytes), argument);
+      ++bytes;
+    }
+    kernel_.instructions.push_back(run);
+    if (has_result) pass(false, f.result, run.operands[0], results[0]);
     return true;
+  }
+
+  // Lanes for which a call's guard does not hold.
+  void jump_over(const Instruction& call, const std::string& end) {
+    Instruction jump = call;
+    jump.opcode = "bra";
+    jump.parts = {"bra"};
+    jump.guard_negated = !call.guard_negated;
+    jump.operands = {symbol(end, Operand::Kind::symbol)};
+    kernel_.instructions.push_back(std::move(jump));
   }
 
   static bool bind(const std::vector<Operand>& given, const std::vector<Variable>& wanted,
@@ -119,36 +187,8 @@ class Inliner {
     return true;
   }
 
-  // What is stored to or loaded from a variable that a call passes: moves of registers, one for
-  // each element.
-  bool pass(const Instruction& i) {
-    const bool loads = i.parts[0] == "ld";
-    if (i.operands.size() != 2) return false;
-    const Operand& address = i.operands[loads ? 1 : 0];
-    const Operand& value = i.operands[loads ? 0 : 1];
-    if (address.kind != Operand::Kind::address) return false;
-    const std::string& variable = address.elements[0].name;
-    const auto type = type_named(i.parts.back());
-    if (!kernel_.passed.contains(variable) || !type) return false;
-    std::int64_t at = address.offset;
-    const std::vector<Operand> one{value};
-    for (const Operand& element : value.kind == Operand::Kind::vector ? value.elements : one) {
-      const std::string name = variable + '+' + std::to_string(at);
-      kernel_.registers.emplace(name, 'b' + std::to_string(8 * bytes_of(*type)));
-      Instruction move = i;
-      move.opcode = "mov." + i.parts.back();
-      move.parts = {"mov", i.parts.back()};
-      const Operand there = symbol(name, Operand::Kind::reg);
-      move.operands = loads ? std::vector{element, there} : std::vector{there, element};
-      kernel_.instructions.push_back(std::move(move));
-      at += bytes_of(*type);
-    }
-    return true;
-  }
-
   Kernel& kernel_;
   const Module& module_;
-  const std::vector<Operand> none_;
   std::vector<const Kernel*> active_;  // functions, from the outermost call on
   unsigned calls_ = 0;
 };
@@ -157,7 +197,9 @@ class Inliner {
 
 void inline_calls(Kernel& kernel, const Module& module) {
   const auto is_call = [](const Instruction& i) { return i.parts[0] == "call"; };
-  if (std::ranges::any_of(kernel.instructions, is_call)) Inliner(kernel, module).run();
+  if (std::ranges::none_of(kernel.instructions, is_call)) return;
+  Inliner(kernel, module).run();
+  place_passed(kernel);
 }
 
 }  // namespace gpubench::model::ptx

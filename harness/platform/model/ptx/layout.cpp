@@ -4,6 +4,7 @@
 #include <functional>
 #include <set>
 
+#include "harness/platform/model/launch/symbols.hpp"
 #include "harness/platform/model/ptx/builder.hpp"
 #include "harness/platform/model/ptx/windows.hpp"
 
@@ -43,6 +44,10 @@ std::set<std::string> Builder::named_symbols() const {
   return named;
 }
 
+void Builder::require_usable(const Variable& v) const {
+  if (!v.unusable.empty()) refuse("names the variable '" + v.name + "', which " + v.unusable);
+}
+
 // Those variables that the kernel names, one after the other; the launch's own behind them.
 void Builder::lay_out_shared(const std::set<std::string>& named) {
   std::vector<const Variable*> all;
@@ -54,6 +59,7 @@ void Builder::lay_out_shared(const std::set<std::string>& named) {
   });
   std::size_t at = program_->shared_base;
   for (const Variable* v : all) {
+    require_usable(*v);
     at = aligned(at, std::max<std::size_t>(v->alignment, 1));
     symbols_[v->name] = {Space::shared, at};
     at += v->bytes;
@@ -70,7 +76,7 @@ void Builder::lay_out_module_data(const std::set<std::string>& named) {
     const auto found = variables.find(name);
     if (found == variables.end() || symbols_.contains(name)) return;
     const Variable& v = found->second;
-    if (!v.unusable.empty()) refuse("names the variable '" + name + "', which " + v.unusable);
+    require_usable(v);
     std::vector<std::byte>& data = program_->module_data;
     const std::size_t at = aligned(data.size(), std::max<std::size_t>(v.alignment, 1));
     symbols_[name] = {Space::global, module_window + at};
@@ -113,7 +119,11 @@ void Builder::lay_out_registers() {
 
 std::uint64_t Builder::address_of(const std::string& symbol, Space& space) const {
   const auto found = symbols_.find(symbol);
-  if (found == symbols_.end()) refuse("names '" + symbol + "', which nothing declares");
+  if (found == symbols_.end()) {
+    refuse(program_->module->functions.contains(symbol)
+               ? "takes the address of the function " + decoded_name(symbol.c_str())
+               : "names '" + symbol + "', which nothing declares");
+  }
   space = found->second.space;
   return found->second.address;
 }

@@ -125,6 +125,7 @@ std::shared_ptr<const Program> Library::find(const std::string& kernel,
   for (const Kernel& k : source.module->kernels) {
     if (k.name == entry.name) program = lower(source.module, k, shared_base);
   }
+  if (program == nullptr) throw PtxError(source.origin + " has no kernel " + kernel);
   const Program* const placed = program.get();
   add_places(
       placed->ops.data(), placed->ops.data() + placed->ops.size(),

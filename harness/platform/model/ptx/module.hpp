@@ -53,6 +53,7 @@ struct Instruction {
   std::vector<Operand> operands;
   std::string_view text;  // in the module's
   Line line;
+  std::string refusal{};  // of a call that stays one: why nothing can run it
 
   bool has(std::string_view part) const;
 };

@@ -47,7 +47,7 @@ class Parser {
       lexer_.take();
       function();
     } else if (word == ".shared") {
-      const Variable v = variable(false);
+      const Variable v = take_module_variable(lexer_, is_extern_);
       module_.shared.emplace(v.name, v);
     } else if (word == ".global" || word == ".const") {
       const Variable v = take_module_variable(lexer_, is_extern_);
@@ -77,16 +77,44 @@ class Parser {
   // ".func (.param .b32 result) name(.param ...) {...}"; without its body it stands elsewhere.
   void function() {
     Kernel f;
-    if (lexer_.accept("(")) parameters(f.results);
-    f.name = lexer_.take();
-    if (lexer_.accept("(")) parameters(f.parameters);
-    while (lexer_.peek() != ";" && lexer_.peek() != "{") {
-      if (lexer_.take().empty()) refuse("a function without an end");
-    }
+    header(f);
     if (lexer_.accept(";")) return;
     readable_body(f);
     const std::string name = f.name;
     module_.functions.emplace(name, std::move(f));
+  }
+
+  // All that stands before a body, or before the ';' in its place; with .noreturn and the like. Who
+  // uses what cannot be read of it must know its name.
+  void header(Kernel& k) {
+    const Lexer begin = lexer_;
+    k.name = first_name(begin);
+    try {
+      if (lexer_.accept("(")) parameters(k.results);
+      lexer_.expect(k.name);
+      if (lexer_.accept("(")) parameters(k.parameters);
+    } catch (const PtxError& error) {
+      k.unreadable = error.what();
+      lexer_ = begin;
+    }
+    while (lexer_.peek() != ";" && lexer_.peek() != "{") {
+      if (lexer_.take().empty()) refuse("a kernel or function without an end");
+    }
+  }
+
+  // The first word outside brackets that is no directive.
+  static std::string first_name(Lexer ahead) {
+    for (unsigned depth = 0; !ahead.peek().empty();) {
+      const std::string_view word = ahead.take();
+      if (word == "(") {
+        ++depth;
+      } else if (word == ")" && depth > 0) {
+        --depth;
+      } else if (depth == 0 && word[0] != '.') {
+        return std::string(word);
+      }
+    }
+    return "";
   }
 
   // ".shared .align 4 .b8 name[32] = {...};"; a parameter has no ';'.
@@ -112,6 +140,7 @@ class Parser {
         break;
       }
     }
+    if (element == 0) refuse("a variable without a type that it knows");
     v.name = lexer_.take();
     std::size_t count = 1;
     while (lexer_.accept("[")) {
@@ -124,19 +153,16 @@ class Parser {
     }
     v.bytes = element * count;
     v.alignment = alignment != 0 && !(is_parameter && count == 1) ? alignment : element;
-    v.is_dynamic = is_extern_ && count == 0;
-    if (!is_parameter) {
-      lexer_.expect(";");
-    }
+    if (!is_parameter) lexer_.expect(";");
     return v;
   }
 
   void kernel() {
     Kernel& k = module_.kernels.emplace_back();
-    k.name = lexer_.take();
-    if (lexer_.accept("(")) parameters(k.parameters);
-    while (lexer_.peek() != "{") {  // .maxntid and the like
-      if (lexer_.take().empty()) refuse("a kernel without a body");
+    header(k);
+    if (lexer_.accept(";")) {
+      if (k.unreadable.empty()) k.unreadable = "its body stands elsewhere";
+      return;
     }
     readable_body(k);
   }
@@ -149,6 +175,7 @@ class Parser {
   }
 
   void readable_body(Kernel& k) {
+    if (!k.unreadable.empty()) return lexer_.skip_braces();
     const Lexer begin = lexer_;
     try {
       body(k);
@@ -183,7 +210,7 @@ class Parser {
   void body_statement(Kernel& k) {
     const std::string_view word = lexer_.peek();
     if (word.empty()) refuse("a kernel without its '}'");
-    if (word == ".reg") {
+    if (word == ".reg" || word.starts_with(".reg.")) {
       registers(k);
     } else if (word == ".local") {
       k.local.push_back(variable(false));
@@ -203,8 +230,8 @@ class Parser {
   }
 
   void registers(Kernel& k) {
-    lexer_.take();
-    const std::string type(lexer_.take().substr(1));
+    const std::string_view word = lexer_.take();  // inline assembly has ".reg.b16" too
+    const std::string type(word == ".reg" ? lexer_.take().substr(1) : word.substr(5));
     do {
       const std::string name(lexer_.take());
       if (lexer_.accept("<")) {
@@ -322,6 +349,11 @@ class Parser {
     }
     if (word == "-" || (word[0] >= '0' && word[0] <= '9')) return take_number(lexer_);
     o.name = lexer_.take();
+    if (o.name == "WARP_SZ") {
+      o.kind = Operand::Kind::immediate;
+      o.bits = 32;
+      return o;
+    }
     const std::string scoped = scopes_.find(o.name);
     const bool is_register = kernel_ != nullptr && kernel_->registers.contains(scoped);
     o.kind = is_register || o.name[0] == '%' ? Operand::Kind::reg : Operand::Kind::symbol;

@@ -55,6 +55,10 @@ class VariableReader {
       element_ = bytes_of(*type);
     } else {
       v_.unusable = "is declared as " + std::string(word);
+      if (lexer_.accept("(")) {  // ".attribute(.managed)"
+        v_.unusable += '(' + std::string(lexer_.take()) + ')';
+        lexer_.expect(")");
+      }
     }
   }
 
@@ -123,12 +127,18 @@ Operand take_number(Lexer& lexer) {
 
 Variable take_module_variable(Lexer& lexer, bool is_extern) {
   Variable v;
+  const bool is_shared = lexer.peek() == ".shared";
   try {
     VariableReader(lexer, v).run();
   } catch (const PtxError& error) {
     v.unusable = std::string("has a value that it cannot read (") + error.what() + ')';
   }
-  if (is_extern) v.unusable = "is declared elsewhere";
+  if (is_extern && is_shared) {  // the launch says how large it is
+    v.is_dynamic = true;
+    v.bytes = 0;
+  } else if (is_extern) {
+    v.unusable = "is declared elsewhere";
+  }
   lexer.skip_past(";");
   return v;
 }
