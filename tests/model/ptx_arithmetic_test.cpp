@@ -127,6 +127,68 @@ TEST_F(PtxArithmetic, ASumOfNothingIsMinusZeroRoundedDown) {
   EXPECT_EQ(sign(evaluate<float>("mul.rm.f32 %x, %a, %b;", 0.0f, 3.0f)), '+');
 }
 
+// Directions, the nearest number to a result that no double is, and the other side of it.
+TEST_F(PtxArithmetic, DoublesAreRoundedInTheDirectionAskedFor) {
+  const auto above = [](double x) { return std::nextafter(x, INFINITY); };
+  const auto below = [](double x) { return std::nextafter(x, -INFINITY); };
+  const auto add = [&](const std::string& direction, double a, double b) {
+    return evaluate<double>("add." + direction + ".f64 %x, %a, %b;", a, b);
+  };
+  const double least = std::numeric_limits<double>::denorm_min();
+  const double most = std::numeric_limits<double>::max();
+  EXPECT_EQ(add("rz", 1, least), 1);
+  EXPECT_EQ(add("rm", 1, least), 1);
+  EXPECT_EQ(add("rp", 1, least), above(1));
+  EXPECT_EQ(add("rz", 1, -least), below(1));
+  EXPECT_EQ(add("rz", -1, -least), -1);
+  EXPECT_EQ(add("rm", -1, -least), below(-1));
+  EXPECT_EQ(add("rn", 1, least), 1);
+  EXPECT_EQ(add("rz", most, most), most);
+  EXPECT_EQ(add("rm", most, most), most);
+  EXPECT_EQ(add("rp", most, most), INFINITY);
+  EXPECT_TRUE(std::signbit(add("rm", 3, -3)));
+  EXPECT_FALSE(std::signbit(add("rp", 3, -3)));
+  EXPECT_EQ(evaluate<double>("sub.rp.f64 %x, %a, %b;", 1.0, -least), above(1));
+  EXPECT_EQ(evaluate<double>("mul.rp.f64 %x, %a, %b;", least, 0.25), least);
+  EXPECT_EQ(evaluate<double>("mul.rz.f64 %x, %a, %b;", -least, 0.75), -0.0);
+  const double tenth = 0.1;  // above 1 / 10: its tenfold is above 1, and 1 nearest
+  EXPECT_EQ(evaluate<double>("mul.rn.f64 %x, %a, %b;", tenth, 10.0), 1);
+  EXPECT_EQ(evaluate<double>("mul.rp.f64 %x, %a, %b;", tenth, 10.0), above(1));
+  EXPECT_EQ(evaluate<double>("mul.rm.f64 %x, %a, %b;", tenth, 10.0), 1);
+  EXPECT_EQ(evaluate<double>("fma.rz.f64 %x, %a, %b, %c;", tenth, 10.0, -1.0), 0x1p-54);
+  EXPECT_EQ(evaluate<double>("fma.rm.f64 %x, %a, %b, %c;", 1.0, 1.0, -least), below(1));
+  EXPECT_EQ(evaluate<double>("mad.rp.f64 %x, %a, %b, %c;", 1.0, 1.0, least), above(1));
+  EXPECT_EQ(evaluate<double>("div.rp.f64 %x, %a, %b;", 1.0, 10.0), tenth);
+  EXPECT_EQ(evaluate<double>("div.rz.f64 %x, %a, %b;", 1.0, 10.0), below(tenth));
+  EXPECT_EQ(evaluate<double>("div.rm.f64 %x, %a, %b;", -1.0, 10.0), -tenth);
+  EXPECT_EQ(evaluate<double>("rcp.rm.f64 %x, %a;", 10.0), below(tenth));
+  EXPECT_EQ(evaluate<double>("rcp.rp.f64 %x, %a;", 10.0), tenth);
+  const double root = std::sqrt(2.0);  // the nearest is above
+  EXPECT_EQ(evaluate<double>("sqrt.rn.f64 %x, %a;", 2.0), root);
+  EXPECT_EQ(evaluate<double>("sqrt.rp.f64 %x, %a;", 2.0), root);
+  EXPECT_EQ(evaluate<double>("sqrt.rz.f64 %x, %a;", 2.0), below(root));
+}
+
+TEST_F(PtxArithmetic, FloatsAreRoundedInTheDirectionAskedFor) {
+  const auto below = [](float x) { return std::nextafterf(x, -INFINITY); };
+  const float tenth = 0.1f, root = std::sqrt(2.0f);  // above 1 / 10, and below the root of 2
+  EXPECT_EQ(evaluate<float>("div.rp.f32 %x, %a, %b;", 1.0f, 10.0f), tenth);
+  EXPECT_EQ(evaluate<float>("div.rz.f32 %x, %a, %b;", 1.0f, 10.0f), below(tenth));
+  EXPECT_EQ(evaluate<float>("rcp.rm.f32 %x, %a;", 10.0f), below(tenth));
+  EXPECT_EQ(evaluate<float>("rcp.rp.ftz.f32 %x, %a;", 0x1p127f), 0);
+  EXPECT_EQ(evaluate<float>("sqrt.rm.f32 %x, %a;", 2.0f), root);
+  EXPECT_EQ(evaluate<float>("sqrt.rp.f32 %x, %a;", 2.0f), std::nextafterf(root, 2));
+  EXPECT_EQ(evaluate<float>("mul.rp.f32 %x, %a, %b;", 1e-30f, 1e-30f),
+            std::numeric_limits<float>::denorm_min());
+  EXPECT_EQ(evaluate<float>("add.rz.sat.f32 %x, %a, %b;", 1.0f, 1.0f), 1.0f);
+  EXPECT_EQ(evaluate<float>("fma.rz.f32 %x, %a, %b, %c;", 3e38f, 3e38f, 0.0f),
+            std::numeric_limits<float>::max());
+  // What comes behind is to nearest again.
+  EXPECT_EQ(evaluate<float>("div.rz.f32 %x, %a, %b; div.rn.f32 %x, %a, %b;", 1.0f, 10.0f), tenth);
+  EXPECT_NE(refusal("sqrt.approx.rz.f32 %r1, %r2;").find(".rz"), std::string::npos);
+  EXPECT_NE(refusal("add.rz.f16 %h1, %h1, %h1;").find(".rz"), std::string::npos);
+}
+
 TEST_F(PtxArithmetic, SmallFloatsBecomeIntegersAndWholeNumbers) {
   const std::uint16_t half = 0xc100, bfloat = 0x4020;  // -2.5 and 2.5
   EXPECT_EQ(evaluate<std::int32_t>("cvt.rzi.s32.f16 %x, %a;", half), -2);

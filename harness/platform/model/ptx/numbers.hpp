@@ -121,6 +121,12 @@ T flushed(T x) {
   return std::fabs(x) < std::numeric_limits<T>::min() ? std::copysign(T{0}, x) : x;
 }
 
+// Between 0 and 1; what is no number is 0.
+template <class T>
+T saturated(T x) {
+  return x >= 0 ? (x > 1 ? T{1} : x) : T{0};
+}
+
 // A double that is exact, or odd where it is not, as a float.
 inline float to_float(double x, Rounding rounding) {
   const auto nearest = static_cast<float>(x);
@@ -131,13 +137,6 @@ inline float to_float(double x, Rounding rounding) {
   if (down && nearest > x) return std::nextafterf(nearest, -INFINITY);
   if (!down && nearest < x) return std::nextafterf(nearest, INFINITY);
   return nearest;
-}
-
-// a + b; a sum of nothing is -0 where it is rounded down (IEEE 754, 6.3).
-inline float sum_to_float(double a, double b, Rounding rounding) {
-  const double sum = odd_sum(a, b);
-  if (sum != 0 || (a == 0 && std::signbit(a) == std::signbit(b))) return to_float(sum, rounding);
-  return rounding == Rounding::down ? -0.0f : 0.0f;
 }
 
 }  // namespace gpubench::model::ptx

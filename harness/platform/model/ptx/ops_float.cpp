@@ -4,8 +4,10 @@
 #include <concepts>
 #include <limits>
 
+#include "harness/platform/model/ptx/directed.hpp"
 #include "harness/platform/model/ptx/handlers.hpp"
 #include "harness/platform/model/ptx/numbers.hpp"
+#include "harness/platform/model/ptx/small_floats.hpp"
 
 namespace gpubench::model::ptx {
 namespace {
@@ -125,76 +127,19 @@ template <class F>
 struct InFloat {
   double operator()(double a) const { return F()(static_cast<float>(a)); }
 };
-// Between 0 and 1; what is no number is 0.
 template <class F>
 struct Saturating {
   template <class... T>
   requires std::invocable<F, T...>
-  auto operator()(T... a) const {
-    const auto x = F()(a...);
-    return x >= 0 ? (x > 1 ? decltype(x)(1) : x) : decltype(x)(0);
-  }
+  auto operator()(T... a) const { return saturated(F()(a...)); }
 };
 
-// float in another direction than to nearest, by way of doubles that know what they lost.
-template <Rounding rounding>
-struct DirectedFma {
-  float operator()(float a, float b, float c) const {
-    return sum_to_float(static_cast<double>(a) * b, c, rounding);
-  }
-};
-template <Rounding rounding>
-struct DirectedAdd {
-  float operator()(float a, float b) const { return sum_to_float(a, b, rounding); }
-};
-template <Rounding rounding>
-struct DirectedMul {
-  float operator()(float a, float b) const {
-    return to_float(static_cast<double>(a) * b, rounding);
-  }
-};
-
-// 16 bits: exact or odd in double, then rounded once.
-struct AsHalf {
-  static double widen(std::uint16_t x) { return half_to_float(x); }
-  static std::uint16_t narrow(double x) {
-    return static_cast<std::uint16_t>(encode(x, half, Rounding::nearest, false));
-  }
-};
-struct AsBfloat {
-  static double widen(std::uint16_t x) { return bfloat16_to_float(x); }
-  static std::uint16_t narrow(double x) {
-    return static_cast<std::uint16_t>(encode(x, bfloat16, Rounding::nearest, false));
-  }
-};
+// 16 bits: exact or odd in double, then rounded once (small_floats.hpp).
 struct OddFma {
   double operator()(double a, double b, double c) const { return odd_sum(a * b, c); }
 };
-struct OddAdd {
-  double operator()(double a, double b) const { return odd_sum(a, b); }
-};
 struct OddSub {
   double operator()(double a, double b) const { return odd_sum(a, -b); }
-};
-template <class F, class As, class... T>
-concept Widens = requires(F f, T... a) {
-  f(As::widen(static_cast<std::uint16_t>(a))...);
-};
-template <class F, class As>
-struct Small {
-  template <class... T>
-  requires Widens<F, As, T...> std::uint16_t operator()(T... a) const {
-    return As::narrow(F()(As::widen(a)...));
-  }
-};
-template <class F, class As>
-struct SmallPair {
-  template <class... T>
-  requires Widens<F, As, T...> std::uint32_t operator()(T... a) const {
-    const std::uint32_t low = As::narrow(F()(As::widen(static_cast<std::uint16_t>(a))...));
-    const std::uint32_t high = As::narrow(F()(As::widen(static_cast<std::uint16_t>(a >> 16))...));
-    return high << 16 | low;
-  }
 };
 
 constexpr unsigned widths[][3] = {{2, 2, 2}, {4, 4, 4}, {8, 8, 8}};
@@ -231,10 +176,11 @@ Tally tally_of(Type type) {
   }
 }
 
-void add_float(Builder& b, Handler run, std::size_t arity, Tally tally = Tally::nothing) {
+Op& add_float(Builder& b, Handler run, std::size_t arity, Tally tally = Tally::nothing) {
   if (run == nullptr) b.unknown();
   Op& op = b.add_simple(run, bytes_of(b.type()), sources_of(b.type(), arity));
   op.count_as = static_cast<std::uint8_t>(tally);
+  return op;
 }
 
 // Float and double with the modifiers that both know.
@@ -247,15 +193,22 @@ Handler plain_handler(Builder& b) {
   if (sat) return handler<Saturating<F>, float>(arity);
   return handler<F, float>(arity);
 }
-template <template <Rounding> class F, std::size_t arity>
-Handler directed_handler(Builder& b) {
-  if (b.type() != Type::f32) return nullptr;
-  const auto found = [&]<class Rounded>(Rounded) {
-    return b.has("ftz") ? handler<Flushing<Rounded>, float>(arity) : handler<Rounded, float>(arity);
-  };
-  if (b.has("rz")) return found(F<Rounding::zero>());
-  if (b.has("rm")) return found(F<Rounding::down>());
-  return found(F<Rounding::up>());
+// The same in the direction that the instruction names, if it does.
+template <class F, std::size_t arity>
+void add_rounded(Builder& b, Tally tally) {
+  Direction how;
+  if (b.has("rz")) how.rounding = Rounding::zero;
+  if (b.has("rm")) how.rounding = Rounding::down;
+  if (b.has("rp")) how.rounding = Rounding::up;
+  if (how.rounding == Rounding::nearest) {
+    add_float(b, plain_handler<F, arity>(b), arity, tally);
+    return;
+  }
+  const bool is_float = b.type() == Type::f32;
+  how.flushes = is_float && b.has("ftz");
+  how.saturates = is_float && b.has("sat");
+  add_float(b, is_float ? &run_directed<F, float> : &run_directed<F, double>, arity, tally).offset =
+      how.packed();
 }
 template <class F, std::size_t arity>
 Handler small_handler(Type type) {
@@ -272,7 +225,6 @@ Handler small_handler(Type type) {
       return nullptr;
   }
 }
-bool is_directed(Builder& b) { return b.has("rz") || b.has("rm") || b.has("rp"); }
 bool is_plain(Type type) { return type == Type::f32 || type == Type::f64; }
 
 // Only what the source calls by its name says how it is rounded: __fadd_rn, and not an operator.
@@ -281,15 +233,17 @@ Tally tally_of_sum(Builder& b) {
   return b.type() == Type::f32 && b.has("rn") ? Tally::add_fp32 : Tally::nothing;
 }
 
-// A whole operation: how it is done exactly, in another direction, and of 16 bits.
-template <class F, template <Rounding> class Directed, class OfSmall, std::size_t arity>
+// A whole operation: how it is done exactly, and of 16 bits.
+template <class F, class OfSmall, std::size_t arity>
 void rounded(Builder& b) {
   const Type type = b.type();
   const Tally tally = arity == 3 ? tally_of(type) : tally_of_sum(b);
   b.accept({"rn"});
-  if (!is_plain(type)) return add_float(b, small_handler<OfSmall, arity>(type), arity, tally);
-  add_float(b, is_directed(b) ? directed_handler<Directed, arity>(b) : plain_handler<F, arity>(b),
-            arity, tally);
+  if (!is_plain(type)) {
+    add_float(b, small_handler<OfSmall, arity>(type), arity, tally);
+    return;
+  }
+  add_rounded<F, arity>(b, tally);
 }
 template <class F, std::size_t arity, Tally of_fp32 = Tally::nothing>
 void exact(Builder& b) {
@@ -297,10 +251,6 @@ void exact(Builder& b) {
   add_float(b, is_plain(type) ? plain_handler<F, arity>(b) : small_handler<F, arity>(type), arity,
             type == Type::f32 ? of_fp32 : Tally::nothing);
 }
-template <Rounding rounding>
-struct DirectedSub {
-  float operator()(float a, float b) const { return sum_to_float(a, -b, rounding); }
-};
 
 // By the special-function unit, or with its help.
 template <class F, std::size_t arity>
@@ -310,24 +260,31 @@ void special(Builder& b) {
   if (!is_plain(b.type())) {
     if constexpr (std::is_invocable_v<F, float>) {
       const bool flushes = b.has("ftz");
-      return add_float(b,
-                       flushes ? small_handler<InFloat<Flushing<F>>, 1>(b.type())
-                               : small_handler<InFloat<F>, 1>(b.type()),
-                       1, Tally::special);
+      add_float(b,
+                flushes ? small_handler<InFloat<Flushing<F>>, 1>(b.type())
+                        : small_handler<InFloat<F>, 1>(b.type()),
+                1, Tally::special);
+      return;
     }
   }
   constexpr bool is_reciprocal = std::is_same_v<F, Reciprocal> || std::is_same_v<F, ReciprocalRoot>;
   if constexpr (is_reciprocal) {
     if (is_double && is_approximate && b.has("ftz")) {
-      return add_float(b, handler<Coarse<F>, double>(1), 1, Tally::special);
+      add_float(b, handler<Coarse<F>, double>(1), 1, Tally::special);
+      return;
     }
   }
   if (is_double && is_approximate && !std::is_same_v<F, ReciprocalRoot>) b.unknown();
+  constexpr bool is_rounded =
+      std::is_same_v<F, Reciprocal> || std::is_same_v<F, Root> || std::is_same_v<F, Div>;
+  if constexpr (is_rounded) {
+    if (!is_approximate) return add_rounded<F, arity>(b, Tally::special);
+  }
   add_float(b, plain_handler<F, arity>(b), arity, Tally::special);
 }
 
 constexpr Opcode opcodes[] = {
-    {"fma", &rounded<Fma, DirectedFma, OddFma, 3>},
+    {"fma", &rounded<Fma, OddFma, 3>},
     {"copysign", &exact<CopySign, 2>},
     {"rcp", &special<Reciprocal, 1>},
     {"sqrt", &special<Root, 1>},
@@ -340,10 +297,10 @@ constexpr Opcode opcodes[] = {
 };
 // Opcodes that integers have too.
 constexpr Opcode shared_opcodes[] = {
-    {"add", &rounded<Add, DirectedAdd, OddAdd, 2>},
-    {"sub", &rounded<Sub, DirectedSub, OddSub, 2>},
-    {"mul", &rounded<Mul, DirectedMul, Mul, 2>},
-    {"mad", &rounded<Fma, DirectedFma, OddFma, 3>},
+    {"add", &rounded<Add, OddAdd, 2>},
+    {"sub", &rounded<Sub, OddSub, 2>},
+    {"mul", &rounded<Mul, Mul, 2>},
+    {"mad", &rounded<Fma, OddFma, 3>},
     {"div", &special<Div, 2>},
     {"min", &exact<Min, 2, Tally::max_fp32>},
     {"max", &exact<Max, 2, Tally::max_fp32>},
