@@ -10,8 +10,6 @@ namespace gpubench::model {
 namespace {
 
 constexpr std::size_t longest_loop = 256;  // [events]
-// At least: a loop that only counts looks the same, and none that ends is as long.
-constexpr std::size_t events_of_a_wait = std::size_t{1} << 24;
 
 bool repeats(std::span<const std::uint64_t> log, std::size_t period) {
   return std::equal(log.begin() + static_cast<std::ptrdiff_t>(period), log.end(), log.begin());
@@ -58,14 +56,11 @@ bool is_vain_wait(const LaneTrace& trace) {
 
 void BlockRunner::look_for_vain_wait() {
   const LaneTrace& mine = *block_.trace();
-  if (mine.events.size() < events_of_a_wait || !is_vain_wait(mine)) return;
+  if (mine.events.size() < looks_of_a_wait || !is_vain_wait(mine)) return;
   Event last = 0;
   for (std::size_t i = mine.events.size(); i > 0 && !is_access(last); --i)
     last = mine.events[i - 1];
-  block_.fault(
-      "the same words loaded again and again, as if to wait for another thread or block, which the "
-      "model does not run meanwhile,",
-      reinterpret_cast<const void*>(code_address_of(last)));
+  block_.fault(vain_wait_fault, reinterpret_cast<const void*>(code_address_of(last)));
 }
 
 void note_long_log() {

@@ -20,6 +20,7 @@ void AsyncUnit::begin(unsigned warps) {
 void AsyncUnit::copy(Warp& warp, Mask mask, const Addresses& to, const Addresses& from,
                      unsigned bytes, const std::array<unsigned, lanes>& exist) {
   is_used_ = true;
+  block_.cluster.waits().note_progress();
   WarpCopies& mine = copying_[warp.number];
   for_lanes(mask, [&](unsigned i) {
     LaneCopies& lane = mine.by_lane[i];
@@ -134,6 +135,7 @@ void AsyncUnit::require_known(const Mbarrier& barrier, Arrival by) const {
 }
 
 void AsyncUnit::arrive(std::uint64_t barrier, unsigned times, Arrival by) {
+  block_.cluster.waits().note_progress();
   Mbarrier& b = at(barrier);
   require_known(b, by);
   if (b.missing < times) {
@@ -181,6 +183,7 @@ bool AsyncUnit::gives_up_waiting() {
 // A thread that sees a phase end which brought copies has waited for them.
 void AsyncUnit::note_wait(Warp& warp, Mask mask, std::uint64_t barrier, bool in_cluster) {
   is_used_ = true;
+  block_.cluster.waits().note_progress();
   const Mbarrier& b = at(barrier);
   if (b.others_arrived && !in_cluster) {
     throw Fault{"a wait for arrivals of another block that is not in the cluster's scope", mask};

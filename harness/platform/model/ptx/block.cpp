@@ -166,8 +166,10 @@ BlockResult Block::finish() {
 bool Block::finish_one() {
   try {
     const bool tensors_first = conduct.random_order && dice.below(2) == 0;
-    if (tensors_first && tensors.finish_one()) return true;
-    return async.finish_one() || tensors.finish_one();
+    const bool finished =
+        (tensors_first && tensors.finish_one()) || async.finish_one() || tensors.finish_one();
+    if (finished) cluster.waits().note_progress();
+    return finished;
   } catch (const Fault& fault) {
     result.fault = std::string(launch_->name) + ": " + fault.what;
     result.is_illegal_access = fault.is_illegal_access;
@@ -204,8 +206,14 @@ bool Block::run_warp(Warp& warp) {
 
 bool Block::run_fragment(Warp& warp, std::uint32_t number, std::uint64_t turns) {
   try {
-    return program_->uses_warpgroups ? step<true>(warp, number, turns)
-                                     : step<false>(warp, number, turns);
+    const std::uint64_t before = operations_, looks = cluster.waits().looks();
+    const bool moved = program_->uses_warpgroups ? step<true>(warp, number, turns)
+                                                 : step<false>(warp, number, turns);
+    // Who works without a look at memory may yet do what others wait for.
+    if (operations_ - before >= long_turn && cluster.waits().looks() == looks) {
+      cluster.waits().note_progress();
+    }
+    return moved;
   } catch (const Fault& fault) {
     result.fault = describe_fault(fault, warp, *current_);
     result.is_illegal_access = fault.is_illegal_access;
@@ -348,6 +356,7 @@ void Block::arrive(Warp& warp, std::uint32_t number) {
 }
 
 void Block::leave(Warp& warp, std::uint32_t number, Mask mask) {
+  cluster.waits().note_progress();
   warp.live &= ~mask;
   live_ -= static_cast<unsigned>(std::popcount(mask));
   for (std::uint32_t at = number; at != never; at = warp.fragments[at].parent) {

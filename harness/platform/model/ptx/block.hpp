@@ -64,6 +64,8 @@ class Block {
   bool meet(Warp& warp, unsigned barrier, unsigned threads, Mask mask, Mask votes = 0);
   // The same without waiting for the others; whether the warp has come as a whole.
   bool pass(Warp& warp, unsigned barrier, unsigned threads, Mask mask);
+  // Lanes that wait where their way meets that of these go on alone; false if there are none.
+  static bool let_others_go(Warp& warp, Mask mask);
   // How many voted, and came, of the threads that met last.
   unsigned votes_at(unsigned barrier) const { return barriers_[barrier].released; }
   unsigned threads_at(unsigned barrier) const { return barriers_[barrier].released_threads; }
@@ -93,10 +95,9 @@ class Block {
   void split(Warp& warp, std::uint32_t number, const Op& op, std::uint32_t pc, Mask taken);
   void arrive(Warp& warp, std::uint32_t number);
   void leave(Warp& warp, std::uint32_t number, Mask mask);
-  // What is left of a warp comes to a barrier; false while lanes that are elsewhere may yet end.
+  // What is left of a warp comes to a barrier; false while lanes that are elsewhere may yet end or
+  // come.
   bool come(Warp& warp, unsigned barrier, unsigned threads, Mask mask, Mask votes);
-  // Lanes that wait where their way meets that of these go on alone; false if there are none.
-  static bool let_others_go(Warp& warp, Mask mask);
   void release(Barrier& barrier);
   std::string describe_fault(const Fault& fault, const Warp& warp, const Op& op) const;
   std::string describe_deadlock() const;

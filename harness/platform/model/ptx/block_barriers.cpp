@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "harness/platform/model/ptx/block.hpp"
+#include "harness/platform/model/ptx/cluster.hpp"
 
 namespace gpubench::model::ptx {
 
@@ -40,10 +41,12 @@ bool Block::come(Warp& warp, unsigned number, unsigned threads, Mask mask, Mask 
   if (number >= barriers_.size()) throw Fault{"barrier of a number beyond 15", mask};
   Barrier& barrier = barriers_[number];
   if (mask != warp.live) {
-    const bool others_may_end = std::ranges::any_of(warp.fragments, [mask](const Fragment& part) {
-      return part.state == Fragment::State::ready && (part.mask & mask) == 0;
-    });
-    if (others_may_end || let_others_go(warp, mask)) return false;
+    const auto may_come = [&](const Fragment& part) {
+      const bool waits_elsewhere =
+          part.state == Fragment::State::waiting && !program_->ops[part.pc].is_block_barrier;
+      return (part.mask & mask) == 0 && (part.state == Fragment::State::ready || waits_elsewhere);
+    };
+    if (std::ranges::any_of(warp.fragments, may_come) || let_others_go(warp, mask)) return false;
     throw Fault{"barrier that only some lanes of a warp come to", mask};
   }
   if (threads % lanes != 0) throw Fault{"barrier of threads that are no whole warps", mask};
@@ -54,6 +57,7 @@ bool Block::come(Warp& warp, unsigned number, unsigned threads, Mask mask, Mask 
   barrier.threads += static_cast<unsigned>(std::popcount(threads != 0 ? warp.exists : mask));
   barrier.votes += static_cast<unsigned>(std::popcount(votes));
   ++result.barriers;
+  cluster.waits().note_progress();
   return true;
 }
 

@@ -45,6 +45,7 @@ void Cluster::begin_launch() {
 std::vector<BlockResult> Cluster::run(const Program& program, const KernelLaunch& launch,
                                       dim3 first, bool traced) {
   size_ = launch.together;
+  waits_.note_progress();
   grid_word_ = 0;
   meetings_.assign(size_ / launch.cluster, {});
   const std::uint64_t grid_blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
@@ -92,6 +93,7 @@ void Cluster::arrive(Warp& warp, Mask mask) {
   if (mask != warp.live) throw Fault{"a cluster's barrier that only some lanes come to", mask};
   if (warp.cluster_phase != 0) throw Fault{"a second arrival at a cluster's barrier", mask};
   Meeting& meeting = meeting_of(warp.block);
+  waits_.note_progress();
   warp.cluster_phase = meeting.phase + 1;
   meeting.arrived += static_cast<unsigned>(std::popcount(mask));
   release(warp.block);
@@ -114,6 +116,7 @@ constexpr std::uint32_t phase_bit = 0x80000000u;
 }
 
 std::uint32_t Cluster::add_to_grid(Warp& warp, std::uint32_t added) {
+  waits_.note_progress();
   warp.grid_phase = grid_word_;
   grid_word_ = has_whole_grid_ ? grid_word_ + added : grid_word_ ^ phase_bit;
   return warp.grid_phase;

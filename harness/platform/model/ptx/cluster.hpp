@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/platform/model/ptx/block.hpp"
+#include "harness/platform/model/ptx/vain_wait.hpp"
 
 namespace gpubench::model::ptx {
 
@@ -45,6 +46,7 @@ class Cluster {
   // the others goes on at once.
   std::uint32_t add_to_grid(Warp& warp, std::uint32_t added);
   std::optional<std::uint32_t> grid_word(Warp& warp) const;  // once it may be read
+  VainWait& waits() { return waits_; }
 
  private:
   // The barrier of one cluster.
@@ -69,6 +71,7 @@ class Cluster {
   std::vector<Meeting> meetings_;               // by cluster
   std::uint32_t grid_word_ = 0;
   bool has_whole_grid_ = false;
+  VainWait waits_;  // of all that run together
 };
 
 }  // namespace gpubench::model::ptx

@@ -1,9 +1,11 @@
 // Atomics: PTX ISA, "atom", "red". Several threads of the host may run blocks at once.
 #include <atomic>
+#include <cstring>
 
 #include "harness/platform/model/ptx/access.hpp"
 #include "harness/platform/model/ptx/cluster.hpp"
 #include "harness/platform/model/ptx/handlers.hpp"
+#include "harness/platform/model/ptx/small_floats.hpp"
 
 namespace gpubench::model::ptx {
 namespace {
@@ -49,13 +51,15 @@ T changed(Change how, T old, T b, T c) {
   }
 }
 
-template <class T>
-void atomic(Warp& w, const Op& op, Mask mask) {
+// `change` makes of a word, and of the lane's operands, what is there behind it.
+template <class T, class F>
+void exchange_each(Warp& w, const Op& op, Mask mask, F change) {
   const Extra& e = *op.extra;
   const Addresses all = addresses_of(w, op, mask);
   w.require(op.bn, mask, "an atomic's operand");
   w.require(op.cn, mask, "an atomic's operand");
   T* const d = op.dn == nowhere ? nullptr : w.row<T>(op.d);
+  bool changes = false;
   const T* const b = w.row<T>(op.b);
   const T* const c = w.row<T>(op.c);
   note_remote_access(w, op, EventKind::atomic, e.bytes, mask, all);
@@ -65,13 +69,41 @@ void atomic(Warp& w, const Op& op, Mask mask) {
     const View view = w.block.view(space, here, addresses, e.bytes, true, w.number, &host);
     note_access(w, op, space, EventKind::atomic, e.bytes, here, addresses, host);
     for_lanes(here, [&](unsigned i) {
-      const T old = exchange_with<T>(view.at(addresses[i], i), [&](T value) {
-        return changed<T>(static_cast<Change>(e.mask), value, b[i], c[i]);
-      });
+      T now{};
+      const T old = exchange_with<T>(view.at(addresses[i], i),
+                                     [&](T value) { return now = change(value, b[i], c[i]); });
+      changes = changes || std::memcmp(&now, &old, sizeof now) != 0;
       if (d != nullptr) d[i] = old;
     });
   });
   if (d != nullptr) w.defined(op.dn) |= mask;
+  VainWait& waits = w.block.cluster.waits();
+  changes ? waits.note_progress() : waits.note_look(w, op, mask, all, true);
+}
+
+template <class T>
+void atomic(Warp& w, const Op& op, Mask mask) {
+  const auto how = static_cast<Change>(op.extra->mask);
+  exchange_each<T>(w, op, mask, [how](T old, T b, T c) { return changed<T>(how, old, b, c); });
+}
+// The same of one or two numbers of 16 bits.
+template <class T, class F>
+void add_small(Warp& w, const Op& op, Mask mask) {
+  exchange_each<T>(w, op, mask, [](T old, T b, T) { return F()(old, b); });
+}
+Handler small_addition(Type type) {
+  switch (type) {
+    case Type::f16:
+      return &add_small<std::uint16_t, Small<OddAdd, AsHalf>>;
+    case Type::bf16:
+      return &add_small<std::uint16_t, Small<OddAdd, AsBfloat>>;
+    case Type::f16x2:
+      return &add_small<std::uint32_t, SmallPair<OddAdd, AsHalf>>;
+    case Type::bf16x2:
+      return &add_small<std::uint32_t, SmallPair<OddAdd, AsBfloat>>;
+    default:
+      return nullptr;
+  }
 }
 
 // An addition that others may wait for.
@@ -103,6 +135,7 @@ void add_vector(Warp& w, const Op& op, Mask mask) {
     }
   });
   for (const Register& r : e.destinations) w.define(r, mask);
+  w.block.cluster.waits().note_progress();
 }
 
 // "atom.global.add.v2.f32 {d, e}, [a], {b, c}", which global memory alone has.
@@ -137,6 +170,7 @@ void build_atomic(Builder& b, bool returns) {
   if (type == Type::f32) run = &atomic<float>;
   if (type == Type::f64) run = &atomic<double>;
   if (type == Type::b16 && b.has("cas")) run = &atomic<std::uint16_t>;
+  if (is_float(type) && b.has("add") && b.has("noftz")) run = small_addition(type);
   with_integer(type, [&]<class T>(T) {
     if constexpr (sizeof(T) >= 4) run = &atomic<T>;
   });

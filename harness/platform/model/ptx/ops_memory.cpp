@@ -92,9 +92,13 @@ void access(Warp& w, const Op& op, Mask mask) {
     }
     move(w, op, here, view, addresses);
   });
-  if (!writes) {
-    for (const Register& r : e.destinations) w.define(r, mask);
+  if (writes) {
+    w.block.cluster.waits().note_progress();
+    return;
   }
+  for (const Register& r : e.destinations) w.define(r, mask);
+  const bool is_own = e.space == Space::local || e.space == Space::parameter;
+  if (!is_own) w.block.cluster.waits().note_look(w, op, mask, all, false);
 }
 
 // A load that may wait for what other blocks do.

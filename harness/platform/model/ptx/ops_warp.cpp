@@ -11,43 +11,31 @@
 namespace gpubench::model::ptx {
 namespace {
 
-// The lanes that the mask operand names must be those that are here: whoever is elsewhere would be
-// waited for, and parts of a warp meet at the end of a branch only.
-Mask members(Warp& w, const Op&, const Register& register_of_mask, Mask mask) {
-  w.require(register_of_mask.number, mask, "a mask of lanes");
-  const auto first = static_cast<unsigned>(std::countr_zero(mask));
-  const auto named = static_cast<Mask>(w.value(register_of_mask, first));
-  for_lanes(mask, [&](unsigned i) {
-    if (w.value(register_of_mask, i) != named)
-      throw Fault{"lanes that name different masks", Mask{1} << i};
-    if ((named >> i & 1) == 0) throw Fault{"a lane that its own mask leaves out", Mask{1} << i};
-  });
-  const Mask absent = named & w.live & ~mask;
-  if (absent != 0) throw Fault{"a warp's operation without a lane that its mask names", absent};
-  return named & mask;
-}
-
-// Tiles of a warp that come together name a mask each. `run` is of lanes that name the same.
-template <void (*run)(Warp&, const Op&, Mask)>
-void by_mask(Warp& w, const Op& op, Mask mask) {
-  const Register& named = op.extra->sources[0];
-  w.require(named.number, mask, "a mask of lanes");
-  while (mask != 0) {
-    const auto first = static_cast<unsigned>(std::countr_zero(mask));
+// Runs an operation for each group of lanes that name the same mask, as tiles of a warp do. The
+// lanes that a mask names must be those that are here: whoever is elsewhere would be waited for,
+// and parts of a warp meet at the end of a branch only.
+template <Handler operation>
+void each_group(Warp& w, const Op& op, Mask mask) {
+  const Register& masks = op.extra->sources[0];
+  w.require(masks.number, mask, "a mask of lanes");
+  for (Mask rest = mask; rest != 0;) {
+    const auto named =
+        static_cast<Mask>(w.value(masks, static_cast<unsigned>(std::countr_zero(rest))));
     Mask group = 0;
-    for_lanes(mask,
-              [&](unsigned i) { group |= Mask{w.value(named, i) == w.value(named, first)} << i; });
-    run(w, op, group);
-    mask &= ~group;
+    for_lanes(rest, [&](unsigned i) { group |= Mask{w.value(masks, i) == named} << i; });
+    const Mask outside = group & ~named, absent = named & w.live & ~group;
+    if (outside != 0) throw Fault{"a lane that its own mask leaves out", outside};
+    if (absent != 0) throw Fault{"a warp's operation without a lane that its mask names", absent};
+    operation(w, op, group);
+    rest &= ~group;
   }
 }
 
 enum class Exchange : std::int64_t { up, down, bfly, idx };
 
 // c: the clamp in its bits 0 to 4, the mask of segments in 8 to 12.
-void shuffle_group(Warp& w, const Op& op, Mask mask) {
+void shuffle(Warp& w, const Op& op, Mask mask) {
   const Extra& e = *op.extra;
-  members(w, op, e.sources[0], mask);
   const auto* const a = w.row<std::uint32_t>(op.a);
   const auto* const b = w.row<std::uint32_t>(op.b);
   const auto* const c = w.row<std::uint32_t>(op.c);
@@ -95,11 +83,9 @@ void shuffle_group(Warp& w, const Op& op, Mask mask) {
   }
 }
 
-void shuffle(Warp& w, const Op& op, Mask mask) { by_mask<&shuffle_group>(w, op, mask); }
-
 void build_shuffle(Builder& b) {
   if (!b.has("sync") || !b.has("b32")) b.unknown();
-  Op& op = b.add(&shuffle);
+  Op& op = b.add(&each_group<&shuffle>);
   op.defines_itself = true;
   op.count_as = static_cast<std::uint8_t>(Tally::shuffle);
   op.offset = static_cast<std::int64_t>(b.has("up")     ? Exchange::up
@@ -123,9 +109,8 @@ void build_shuffle(Builder& b) {
 }
 
 enum class Vote : std::int64_t { all, any, uni, ballot };
-void vote_group(Warp& w, const Op& op, Mask mask) {
+void vote(Warp& w, const Op& op, Mask mask) {
   const Extra& e = *op.extra;
-  members(w, op, e.sources[0], mask);
   w.require(op.an, mask, "a predicate");
   const Mask yes = (e.first_sign < 0 ? ~w.predicate(op.a) : w.predicate(op.a)) & mask;
   bool answer = false;
@@ -148,11 +133,9 @@ void vote_group(Warp& w, const Op& op, Mask mask) {
   d = answer ? d | mask : d & ~mask;
   w.defined(op.dn) |= mask;
 }
-void vote(Warp& w, const Op& op, Mask mask) { by_mask<&vote_group>(w, op, mask); }
-
 void build_vote(Builder& b) {
   if (!b.has("sync")) b.unknown();
-  Op& op = b.add(&vote);
+  Op& op = b.add(&each_group<&vote>);
   op.defines_itself = true;
   op.count_as = static_cast<std::uint8_t>(Tally::vote);
   op.offset = static_cast<std::int64_t>(b.has("all")   ? Vote::all
@@ -172,19 +155,13 @@ void build_vote(Builder& b) {
 
 // "redux.sync.add.u32 d, a, mask": of a's lanes, to all of them.
 template <class T, class F>
-void reduce_group(Warp& w, const Op& op, Mask mask) {
-  members(w, op, op.extra->sources[0], mask);
+void reduce(Warp& w, const Op& op, Mask mask) {
   w.require(op.an, mask, "a term of a warp's sum");
   const T* const a = w.row<T>(op.a);
   T result = a[std::countr_zero(mask)];
   for_lanes(mask & (mask - 1), [&](unsigned i) { result = F()(result, a[i]); });
   for_lanes(mask, [&](unsigned i) { w.row<T>(op.d)[i] = result; });
 }
-template <class T, class F>
-void reduce(Warp& w, const Op& op, Mask mask) {
-  by_mask<&reduce_group<T, F>>(w, op, mask);
-}
-
 void build_reduction(Builder& b) {
   if (!b.has("sync")) b.unknown();
   const Type type = b.type();
@@ -192,16 +169,18 @@ void build_reduction(Builder& b) {
   if (!is_signed && !is_bits && type != Type::u32) b.unknown();
   Handler run = nullptr;
   if (is_bits) {
-    run = b.has("and")   ? &reduce<std::uint32_t, std::bit_and<>>
-          : b.has("or")  ? &reduce<std::uint32_t, std::bit_or<>>
-          : b.has("xor") ? &reduce<std::uint32_t, std::bit_xor<>>
+    run = b.has("and")   ? &each_group<&reduce<std::uint32_t, std::bit_and<>>>
+          : b.has("or")  ? &each_group<&reduce<std::uint32_t, std::bit_or<>>>
+          : b.has("xor") ? &each_group<&reduce<std::uint32_t, std::bit_xor<>>>
                          : nullptr;
   } else if (b.has("add")) {
-    run = &reduce<std::uint32_t, std::plus<>>;
+    run = &each_group<&reduce<std::uint32_t, std::plus<>>>;
   } else if (b.has("min")) {
-    run = is_signed ? &reduce<std::int32_t, Smaller> : &reduce<std::uint32_t, Smaller>;
+    run = is_signed ? &each_group<&reduce<std::int32_t, Smaller>>
+                    : &each_group<&reduce<std::uint32_t, Smaller>>;
   } else if (b.has("max")) {
-    run = is_signed ? &reduce<std::int32_t, Larger> : &reduce<std::uint32_t, Larger>;
+    run = is_signed ? &each_group<&reduce<std::int32_t, Larger>>
+                    : &each_group<&reduce<std::uint32_t, Larger>>;
   }
   if (run == nullptr) b.unknown();
   Op& op = b.add(run);
@@ -216,7 +195,6 @@ void build_reduction(Builder& b) {
 // "match.any.sync.b32 d, a, mask": the lanes whose a is one's own.
 template <class T>
 void match_any(Warp& w, const Op& op, Mask mask) {
-  members(w, op, op.extra->sources[0], mask);
   w.require(op.an, mask, "a value to match");
   const T* const a = w.row<T>(op.a);
   for_lanes(mask, [&](unsigned i) {
@@ -225,15 +203,40 @@ void match_any(Warp& w, const Op& op, Mask mask) {
     w.row<std::uint32_t>(op.d)[i] = equal;
   });
 }
+// "match.all.sync.b32 d|p, a, mask": all of them if all have the same a, or none; p says which.
+template <class T>
+void match_all(Warp& w, const Op& op, Mask mask) {
+  w.require(op.an, mask, "a value to match");
+  const T* const a = w.row<T>(op.a);
+  const T first = a[std::countr_zero(mask)];
+  bool same = true;
+  for_lanes(mask, [&](unsigned i) { same = same && a[i] == first; });
+  for_lanes(mask, [&](unsigned i) { w.row<std::uint32_t>(op.d)[i] = same ? mask : 0; });
+  for (const Register& r : op.extra->destinations) {
+    Mask& p = w.predicate(r.offset);
+    p = same ? p | mask : p & ~mask;
+    w.define(r, mask);
+  }
+}
 void build_match(Builder& b) {
-  if (!b.has("any") || !b.has("sync")) b.unknown();
+  const bool all = b.has("all");
+  if (b.has("any") == all || !b.has("sync")) b.unknown();
   const Type type = b.type();
   if (type != Type::b32 && type != Type::b64) b.unknown();
-  Op& op = b.add(type == Type::b32 ? &match_any<std::uint32_t> : &match_any<std::uint64_t>);
+  const bool is_long = type == Type::b64;
+  Op& op = b.add(all       ? is_long ? &each_group<&match_all<std::uint64_t>>
+                                     : &each_group<&match_all<std::uint32_t>>
+                       : is_long ? &each_group<&match_any<std::uint64_t>>
+                           : &each_group<&match_any<std::uint32_t>>);
   op.count_as = static_cast<std::uint8_t>(Tally::vote);
-  Builder::set_destination(op, b.destination(b.operand(0), 4));
-  Builder::set_a(op, b.source(b.operand(1), bytes_of(type)));
   Extra& extra = b.extra();
+  const Operand& to = b.operand(0);
+  if (all && to.kind == Operand::Kind::pair) {
+    extra.destinations = {b.destination(to.elements[1], bytes_of(Type::pred))};
+  }
+  const bool is_pair = !extra.destinations.empty();
+  Builder::set_destination(op, b.destination(is_pair ? to.elements[0] : to, 4));
+  Builder::set_a(op, b.source(b.operand(1), bytes_of(type)));
   extra.sources = {b.source(b.operand(2), 4)};
   op.extra = &extra;
 }
@@ -246,9 +249,7 @@ void build_active_mask(Builder& b) {
   Builder::set_destination(b.add(&active_mask), b.destination(b.operand(0), 4));
 }
 
-void meet_group(Warp& w, const Op& op, Mask mask) { members(w, op, op.extra->sources[0], mask); }
-void warp_barrier(Warp& w, const Op& op, Mask mask) {
-  by_mask<&meet_group>(w, op, mask);
+void warp_barrier(Warp& w, const Op&, Mask) {
   ++w.block.result.warp_operations[static_cast<std::size_t>(WarpOperation::warp_barrier)];
 }
 unsigned barrier_operand(Warp& w, const Op& op, Mask mask, std::size_t operand) {
@@ -297,6 +298,7 @@ void build_counting_barrier(Builder& b) {
   b.accept({counts ? "u32" : "pred"});
   Extra& extra = b.extra();
   Op& op = b.add_waiting(&counting_barrier);
+  op.is_block_barrier = true;
   op.offset = static_cast<std::int64_t>(counts ? Count::number : all ? Count::all : Count::any);
   Builder::set_destination(op, b.destination(b.operand(0), counts ? 4 : bytes_of(Type::pred)));
   bool is_negated = false;
@@ -310,7 +312,7 @@ void build_barrier(Builder& b) {
   b.accept({"cta", "aligned"});
   if (b.has("warp") && b.has("sync")) {
     extra.sources = {b.source(b.operand(0), 4)};
-    b.add(&warp_barrier).extra = &extra;
+    b.add(&each_group<&warp_barrier>).extra = &extra;
     return;
   }
   if (b.has("cluster")) return build_cluster_barrier(b);
@@ -320,7 +322,9 @@ void build_barrier(Builder& b) {
   for (std::size_t k = 0; k < b.operand_count(); ++k) {
     extra.sources.push_back(b.source(b.operand(k), 4));
   }
-  b.add_waiting(arrives ? &barrier_arrival : &block_barrier).extra = &extra;
+  Op& op = b.add_waiting(arrives ? &barrier_arrival : &block_barrier);
+  op.is_block_barrier = true;
+  op.extra = &extra;
 }
 
 constexpr Opcode opcodes[] = {

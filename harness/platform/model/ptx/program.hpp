@@ -58,6 +58,10 @@ struct Extra {
   Type sum_type = Type::f32;
   Tensor tensor = Tensor::fp16;
   int first_sign = 1, second_sign = 1;
+  Type type_of_b = Type::b32, type_of_c = Type::b32;  // of mma and wmma, beside A's `type`
+  bool saturates = false;                             // their sums of integers
+  unsigned neighbours = 1;                            // of wmma, elements that lie side by side
+  bool is_tile_of_b = false;
 };
 
 enum class Flow : std::uint8_t { next, wait, branch, leave };
@@ -74,7 +78,8 @@ struct Op {
   bool is_guarded = false, guard_negated = false;
   bool defines_itself = false;  // says itself which lanes of its destinations hold something
   std::uint8_t count_as = 0;    // Tally
-  std::int64_t offset = 0;      // added to an address; or a small number that the operation knows
+  bool is_block_barrier = false;
+  std::int64_t offset = 0;  // added to an address; or a small number that the operation knows
   const Extra* extra = nullptr;
 };
 
