@@ -287,6 +287,12 @@ TEST_F(PtxArithmetic, ComparisonsJoinPredicates) {
   EXPECT_EQ(both(".xor", 1, 2, "0"), 2u);
   EXPECT_EQ(evaluate<float>("set.lt.f32.s32 %x, %a, %b;", 1, 2), 1.0f);
   EXPECT_EQ(evaluate<std::uint32_t>("set.ge.u32.f32 %x, %a, %b;", 2.0f, 1.0f), ~0u);
+  const std::uint32_t pair = 0x3c004000, other = 0x3c003c00;  // 2 and 1, 1 and 1
+  EXPECT_EQ(evaluate<std::uint32_t>("set.eq.f16x2.f16x2 %x, %a, %b;", pair, other), 0x3c000000u);
+  EXPECT_EQ(evaluate<std::uint32_t>("set.gt.bf16x2.bf16x2 %x, %a, %b;", pair, other), 0x3f80u);
+  const std::uint16_t nan = 0x7fff, half = 0x3c00;
+  EXPECT_EQ(evaluate<std::uint16_t>("set.nan.f16.f16 %x, %a, %b;", nan, half), 0x3c00);
+  EXPECT_EQ(evaluate<std::uint16_t>("set.eq.bf16.bf16 %x, %a, %b;", half, half), 0x3f80);
   EXPECT_EQ(evaluate<std::int32_t>("slct.s32.f32 %x, %a, %b, %c;", 5, 6, -0.0f), 5);
   EXPECT_EQ(evaluate<std::int32_t>("slct.s32.s32 %x, %a, %b, %c;", 5, 6, -1), 6);
 }

@@ -134,15 +134,23 @@ Handler relation(Builder& b, Type type) {
   return nullptr;
 }
 
-// Compares operands 1 and 2 into d.
-void add_comparison(Builder& b, Type type, const Register& d) {
-  const unsigned width = bytes_of(type);
-  const Register first = b.source(b.operand(1), width), second = b.source(b.operand(2), width);
-  if (first.bytes != width || second.bytes != width) b.refuse("reads a register of another width");
+// Compares registers of that type into d.
+void compare_registers(Builder& b, Type type, const Register& d, const Register& first,
+                       const Register& second) {
   Op& op = b.add(relation(b, type));
   Builder::set_destination(op, d);
   Builder::set_a(op, first);
   Builder::set_b(op, second);
+}
+Register compared_operand(Builder& b, std::size_t i, Type type) {
+  const Register r = b.source(b.operand(i), bytes_of(type));
+  if (r.bytes != bytes_of(type)) b.refuse("reads a register of another width");
+  return r;
+}
+// Compares operands 1 and 2 into d.
+void add_comparison(Builder& b, Type type, const Register& d) {
+  const Register first = compared_operand(b, 1, type), second = compared_operand(b, 2, type);
+  compare_registers(b, type, d, first, second);
 }
 
 enum class Join : std::int64_t { nothing, both, either, one };
@@ -207,22 +215,78 @@ void set_predicate(Builder& b) {
 }
 
 // "set.lt.u32.f32 d, a, b": all ones, or 1.0, where it holds.
+template <class T>
 void spread(Warp& w, const Op& op, Mask mask) {
   const Mask holds = w.predicate(op.a);
+  auto* const d = w.row<T>(op.d);
+  for_lanes(mask, [&](unsigned i) { d[i] = holds >> i & 1 ? static_cast<T>(op.offset) : T{0}; });
+}
+std::int64_t truth_of(Type type) {
+  switch (type) {
+    case Type::f32:
+      return 0x3f800000;
+    case Type::f16:
+    case Type::f16x2:
+      return 0x3c00;
+    case Type::bf16:
+    case Type::bf16x2:
+      return 0x3f80;
+    default:
+      return 0xffffffff;
+  }
+}
+
+// The lower and the upper number of a word.
+void part(Warp& w, const Op& op, Mask mask) {
+  const auto* const a = w.row<std::uint32_t>(op.a);
+  auto* const d = w.row<std::uint16_t>(op.d);
+  for_lanes(mask, [&](unsigned i) { d[i] = static_cast<std::uint16_t>(a[i] >> op.offset); });
+}
+void spread_pair(Warp& w, const Op& op, Mask mask) {
+  const Mask low = w.predicate(op.a), high = w.predicate(op.b);
   auto* const d = w.row<std::uint32_t>(op.d);
-  for_lanes(mask,
-            [&](unsigned i) { d[i] = holds >> i & 1 ? static_cast<std::uint32_t>(op.offset) : 0; });
+  const auto truth = static_cast<std::uint32_t>(op.offset);
+  for_lanes(mask, [&](unsigned i) {
+    d[i] = (low >> i & 1 ? truth : 0) | (high >> i & 1 ? truth << 16 : 0);
+  });
+}
+// "set.eq.f16x2.f16x2 d, a, b"
+void set_pair(Builder& b, Type pair) {
+  const Type type = pair == Type::f16x2 ? Type::f16 : Type::bf16;
+  const Register words[] = {compared_operand(b, 1, pair), compared_operand(b, 2, pair)};
+  Register compared[2];
+  for (unsigned half = 0; half < 2; ++half) {
+    Register numbers[2];
+    for (unsigned i = 0; i < 2; ++i) {
+      numbers[i] = b.scratch(bytes_of(type));
+      Op& op = b.add(&part);
+      op.offset = 16 * half;
+      Builder::set_destination(op, numbers[i]);
+      Builder::set_a(op, words[i]);
+    }
+    compared[half] = b.scratch(bytes_of(Type::pred));
+    compare_registers(b, type, compared[half], numbers[0], numbers[1]);
+  }
+  Op& op = b.add(&spread_pair);
+  op.offset = truth_of(pair);
+  Builder::set_destination(op, b.destination(b.operand(0), 4));
+  Builder::set_a(op, compared[0]);
+  Builder::set_b(op, compared[1]);
 }
 void set_number(Builder& b) {
   const auto& parts = b.instruction().parts;
   if (parts.size() < 4) b.unknown();
-  const Type to = b.type_at(parts.size() - 2);
-  if (to != Type::u32 && to != Type::s32 && to != Type::f32) b.unknown();
+  const Type to = b.type_at(parts.size() - 2), from = b.type_at(parts.size() - 1);
+  if (to == from && (to == Type::f16x2 || to == Type::bf16x2)) return set_pair(b, to);
+  const bool is_short = to == Type::f16 || to == Type::bf16;
+  if (!is_short && to != Type::u32 && to != Type::s32 && to != Type::f32) b.unknown();
   const Register compared = b.scratch(bytes_of(Type::pred));
-  add_comparison(b, b.type_at(parts.size() - 1), compared);
-  Op& op = b.add(&spread);
-  op.offset = to == Type::f32 ? 0x3f800000 : 0xffffffff;
-  Builder::set_destination(op, b.destination(b.operand(0), 4));
+  add_comparison(b, from, compared);
+  Op& op = b.add(is_short ? &spread<std::uint16_t> : &spread<std::uint32_t>);
+  op.offset = truth_of(to);
+  const Register d = b.destination(b.operand(0), bytes_of(to));
+  if (d.bytes != bytes_of(to)) b.refuse("writes to a register of another width");
+  Builder::set_destination(op, d);
   Builder::set_a(op, compared);
 }
 
