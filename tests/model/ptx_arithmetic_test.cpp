@@ -21,6 +21,15 @@ TEST_F(PtxArithmetic, SumsSaturate) {
   EXPECT_EQ(evaluate<std::int32_t>("add.s32 %x, %a, %b;", largest_int, 1), smallest_int);
 }
 
+TEST_F(PtxArithmetic, SumsOfHalvesStopAtZeroAndOne) {
+  const std::uint32_t pair = 0x3c00bc00, other = 0x3c003800;  // -1 and 1, 0.5 and 1
+  EXPECT_EQ(evaluate<std::uint32_t>("add.sat.f16x2 %x, %a, %b;", pair, other), 0x3c000000u);
+  EXPECT_EQ(evaluate<std::uint16_t>("fma.rn.sat.f16 %x, %a, %a, %b;", std::uint16_t{0x3800},
+                                    std::uint16_t{0}),
+            0x3400);
+  EXPECT_NE(refusal("add.sat.bf16 %h1, %h2, %h3;").find(".sat"), std::string::npos);
+}
+
 TEST_F(PtxArithmetic, ExtremesStopAtZeroWithRelu) {
   EXPECT_EQ(evaluate<std::int32_t>("max.relu.s32 %x, %a, %b;", -5, -3), 0);
   EXPECT_EQ(evaluate<std::int32_t>("max.relu.s32 %x, %a, %b;", -5, 3), 3);

@@ -240,7 +240,11 @@ void rounded(Builder& b) {
   const Tally tally = arity == 3 ? tally_of(type) : tally_of_sum(b);
   b.accept({"rn"});
   if (!is_plain(type)) {
-    add_float(b, small_handler<OfSmall, arity>(type), arity, tally);
+    const bool saturates = (type == Type::f16 || type == Type::f16x2) && b.has("sat");
+    add_float(b,
+              saturates ? small_handler<Saturating<OfSmall>, arity>(type)
+                        : small_handler<OfSmall, arity>(type),
+              arity, tally);
     return;
   }
   add_rounded<F, arity>(b, tally);
