@@ -117,6 +117,17 @@ std::string with_cuda_types(std::string name) {
   return name;
 }
 
+// Whether a thread-local variable is the model's or the harness's own. Those of kernels stand in
+// functions, and none of these in the model's namespace.
+bool is_of_this_program(std::string_view name) {
+  constexpr std::string_view ours = "gpubench::", unnamed = "(anonymous namespace)::";
+  if (!name.starts_with(ours)) return false;
+  if (name.starts_with("gpubench::model::")) return true;
+  name.remove_prefix(ours.size());
+  if (name.starts_with(unnamed)) name.remove_prefix(unnamed.size());
+  return name.find('(') == std::string_view::npos;
+}
+
 }  // namespace
 
 const char* linker_name(const void* function) {
@@ -152,6 +163,7 @@ const std::vector<ThreadVariable>& thread_variables() {
     std::vector<ThreadVariable> found;
     each_symbol(STT_TLS, [&](const ElfW(Sym) & symbol, const char* linker) {
       const std::string name = demangled(linker);
+      if (is_of_this_program(name)) return;
       const auto colon = name.rfind("::");
       found.push_back({symbol.st_value, symbol.st_size,
                        colon == std::string::npos ? name : name.substr(colon + 2)});

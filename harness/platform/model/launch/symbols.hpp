@@ -24,7 +24,8 @@ struct ThreadVariable {
   std::uint64_t bytes = 0;
   std::string name;  // "tile", without the function it belongs to
 };
-// Those of the program itself, by offset; none when its symbols were stripped. Valid for ever.
+// Those that kernels may have, by offset; none when the program's symbols were stripped. Valid for
+// ever.
 const std::vector<ThreadVariable>& thread_variables();
 
 }  // namespace gpubench::model
