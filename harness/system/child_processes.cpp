@@ -113,9 +113,10 @@ void end_what_is_left() {
 }
 
 // The limit of CPU time that has ended a process, which nobody has waited for yet [s]; 0: none has.
-// SIGKILL comes by the system's tick, which is not quite the clock's time.
+// SIGKILL comes by the system's ticks: on a busy machine, they may count much less or more than the
+// clock does.
 std::uint64_t cpu_limit_reached(pid_t process) {
-  constexpr double almost = 0.9;
+  constexpr double least_share = 0.9, most_missing_seconds = 0.5;
   struct rlimit limit {};
   clockid_t clock{};
   timespec used{};
@@ -125,7 +126,9 @@ std::uint64_t cpu_limit_reached(pid_t process) {
   }
   const double seconds =
       static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
-  return seconds >= almost * static_cast<double>(limit.rlim_max) ? limit.rlim_max : 0;
+  const auto most = static_cast<double>(limit.rlim_max);
+  const double almost = std::min(least_share * most, most - most_missing_seconds);
+  return seconds >= almost ? limit.rlim_max : 0;
 }
 
 // Waits for its end.
