@@ -249,7 +249,10 @@ void build_active_mask(Builder& b) {
   Builder::set_destination(b.add(&active_mask), b.destination(b.operand(0), 4));
 }
 
-void warp_barrier(Warp& w, const Op&, Mask) {
+// Groups that meet side by side do so in one instruction.
+void meet(Warp&, const Op&, Mask) {}
+void warp_barrier(Warp& w, const Op& op, Mask mask) {
+  each_group<&meet>(w, op, mask);
   ++w.block.result.warp_operations[static_cast<std::size_t>(WarpOperation::warp_barrier)];
 }
 unsigned barrier_operand(Warp& w, const Op& op, Mask mask, std::size_t operand) {
@@ -312,7 +315,7 @@ void build_barrier(Builder& b) {
   b.accept({"cta", "aligned"});
   if (b.has("warp") && b.has("sync")) {
     extra.sources = {b.source(b.operand(0), 4)};
-    b.add(&each_group<&warp_barrier>).extra = &extra;
+    b.add(&warp_barrier).extra = &extra;
     return;
   }
   if (b.has("cluster")) return build_cluster_barrier(b);
