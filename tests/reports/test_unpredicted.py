@@ -141,8 +141,8 @@ def test_only_limits_of_the_modelled_run_are_called_modelled():
 
 def test_limits_are_a_files_own_and_else_those_of_the_modelled_run(tmp_path):
     found = {row["name"]: row for row in with_limits(read(DEFAULT)).timed}
-    step = "training_step/step/with:nothing/hidden:256"
-    assert (found[step]["label"], LABELS[step]) == ("dram", "tensor")
+    step = "training_step/step/with:item/hidden:256"
+    assert (found[step]["label"], LABELS[step]) == ("launch", "dram")
     copied = found["stream/copy/dtype:fp32/bytes:16/unroll:4"]
     assert copied["label"] == "dram"
     assert copied["terms"]["dram"] > 0
