@@ -68,6 +68,17 @@ TEST_F(PtxWaits, ALongLoopIsNoWait) {
   EXPECT_EQ(error, "");
 }
 
+// The others of its warp are still where it left them.
+TEST_F(PtxWaits, ALaneThatCountsIsWaitedForAtABarrier) {
+  const std::string body = number +
+                           "setp.ne.u32 %p1, %r0, 0; @%p1 bra met; mov.u32 %r2, 0;"
+                           "again: ld.global.u32 %r1, [%in]; add.u32 %r2, %r2, 1;"
+                           "setp.lt.u32 %p2, %r2, 100000; @%p2 bra again;"
+                           "met: bar.sync 0; st.global.u32 [%l1], 7;";
+  EXPECT_EQ(run(body, PtxWords(1), 32, {.threads = 32}), PtxWords(32, 7));
+  EXPECT_EQ(error, "");
+}
+
 TEST_F(PtxWaits, AWaitForAnotherWarpEndsWhenThatHasWorked) {
   const std::string body =
       number +

@@ -22,7 +22,9 @@ void each_group(Warp& w, const Op& op, Mask mask) {
     const auto named =
         static_cast<Mask>(w.value(masks, static_cast<unsigned>(std::countr_zero(rest))));
     Mask group = 0;
-    for_lanes(rest, [&](unsigned i) { group |= Mask{w.value(masks, i) == named} << i; });
+    for_lanes(rest, [&](unsigned i) {
+      group |= Mask{static_cast<Mask>(w.value(masks, i)) == named} << i;
+    });
     const Mask outside = group & ~named, absent = named & w.live & ~group;
     if (outside != 0) throw Fault{"a lane that its own mask leaves out", outside};
     if (absent != 0) throw Fault{"a warp's operation without a lane that its mask names", absent};

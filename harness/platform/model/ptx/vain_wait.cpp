@@ -58,18 +58,22 @@ std::uint64_t state_of(Warp& w, const Op& op) {
 
 }  // namespace
 
-bool VainWait::is_vain(Warp& w, const Op& op) {
-  const bool has_changed = states_.size() > most_looks;
-  if (has_changed) return repeats_ >= looks_of_a_wait * w.block.warps().size();
-  if (repeats_ % looks_per_state == 0) states_.insert(state_of(w, op));
-  return repeats_ >= looks_without_change;
+void VainWait::note_state(Warp& w, const Op& op) {
+  if (repeats_ % looks_per_state != 0 || states_.size() > most_looks) return;
+  ++noted_states_;
+  states_.insert(state_of(w, op));
+}
+
+bool VainWait::is_vain(const Warp& w) const {
+  return states_.size() > most_looks ? repeats_ >= looks_of_a_wait * w.block.warps().size()
+                                     : repeats_ >= looks_without_change;
 }
 
 void VainWait::watch(Warp& w, const Op& op, Mask mask, const Addresses& at, bool tried) {
   if (looks_ == unwatched + 1) {
     seen_.clear();
     states_.clear();
-    repeats_ = 0;
+    repeats_ = noted_states_ = 0;
   }
   if (seen_.insert(look_of(w, op, mask, at)).second) {
     repeats_ = 0;
@@ -77,11 +81,14 @@ void VainWait::watch(Warp& w, const Op& op, Mask mask, const Addresses& at, bool
     return;
   }
   ++repeats_;
-  if (repeats_ % (tried ? patience_at_locks : patience) == 0 &&
+  note_state(w, op);
+  // A lane that counts its turns goes on by itself.
+  const bool comes_round = 2 * states_.size() <= noted_states_;
+  if (comes_round && repeats_ % (tried ? patience_at_locks : patience) == 0 &&
       Block::let_others_go(w, w.running)) {
     return note_progress();
   }
-  if (is_vain(w, op)) throw Fault{std::string(vain_wait_fault), mask};
+  if (is_vain(w)) throw Fault{std::string(vain_wait_fault), mask};
 }
 
 }  // namespace gpubench::model::ptx

@@ -26,12 +26,14 @@ class VainWait {
  private:
   static constexpr std::uint64_t unwatched = 4096;
   void watch(Warp& w, const Op& op, Mask mask, const Addresses& at, bool tried);
-  bool is_vain(Warp& w, const Op& op);
+  void note_state(Warp& w, const Op& op);
+  bool is_vain(const Warp& w) const;
 
   std::uint64_t looks_ = 0;
   std::uint64_t repeats_ = 0;
   std::unordered_set<std::uint64_t> seen_;    // by what was looked at, and found
   std::unordered_set<std::uint64_t> states_;  // of registers, at some of the looks
+  std::uint64_t noted_states_ = 0;            // those looks
 };
 
 }  // namespace gpubench::model::ptx
