@@ -48,6 +48,10 @@ void note_crash(int signal, siginfo_t* info, void* context) {
   raise(signal);
 }
 
+// Not in the function that uses them: a thread's variables in functions may be a kernel's.
+alignas(std::max_align_t) thread_local std::array<std::byte, stack_bytes> crash_stack;
+thread_local bool has_crash_stack = false;
+
 }  // namespace
 
 void catch_crashes(Crash& crash, int file, const char* line) {
@@ -72,13 +76,11 @@ void use_crash_stack() {
 #if defined(__SANITIZE_ADDRESS__)
   return;  // it gives each thread one, and takes that away at the thread's end
 #endif
-  alignas(std::max_align_t) thread_local std::array<std::byte, stack_bytes> memory;
-  thread_local bool is_used = false;
-  if (is_used) return;
+  if (has_crash_stack) return;
   stack_t stack{};
-  stack.ss_sp = memory.data();
-  stack.ss_size = memory.size();
-  is_used = sigaltstack(&stack, nullptr) == 0;
+  stack.ss_sp = crash_stack.data();
+  stack.ss_size = crash_stack.size();
+  has_crash_stack = sigaltstack(&stack, nullptr) == 0;
 }
 
 void describe_crashes_by(DescribeThread describe) { describe_thread = describe; }
