@@ -137,6 +137,8 @@ def test_only_limits_of_the_modelled_run_are_called_modelled():
     assert "modelled" not in step.sentence
     copied = verdicts["stream/copy/dtype:fp32/bytes:16/unroll:4"]
     assert copied.bound_words == "dram (modelled)"
+    spilled = verdicts["registers/capped/edge:16/blocks:8"]  # as its own registers say
+    assert spilled.bound_words == "spilled registers"
 
 
 def test_limits_are_a_files_own_and_else_those_of_the_modelled_run(tmp_path):

@@ -109,7 +109,7 @@ def _judge_row(row: dict[str, Any], recorded: list[Range], measured: bool) -> Ve
         no_help=advice.get("no_help", ""),
         no_grade=_no_grade(row, measured) if grade == UNGRADED else "",
         measures=str(row["raw"].get("measures", "")),
-        borrowed=row["borrowed"],
+        borrowed=row["borrowed"] and "binds" not in pattern,
     )
 
 

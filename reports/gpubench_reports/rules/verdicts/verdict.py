@@ -35,7 +35,8 @@ class Verdict:
     severity   1 at the edge of what is expected, more beyond; NaN where not graded
     measures   the roof that the row is a measurement of; empty for most
     no_grade   why it is not graded; empty where it is
-    borrowed   whether its label is that of the modelled run that ships, because the file has none
+    borrowed   whether what binds it is the label of the modelled run that ships, because the file
+               has none
     """
 
     name: str
