@@ -28,7 +28,9 @@ from gpubench_reports.results.importers import (
     nvbandwidth,
     nvbench,
 )
-from gpubench_reports.results.importers.imported import NO_TIME, Imported, numbered, untimed
+from gpubench_reports.results.importers.imported import Imported, lost, numbered
+
+NO_TIME = "its program states no time above 0, or none of any size"
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,9 @@ def convert(path: Path, program: str, device: str = "") -> dict[str, Any]:
     found = PROGRAMS[program].read(path)
     if device:
         found.require_device(device)
-    rows = [row if _has_plausible_time(row) else untimed(row) for row in found.rows]
+    rows = [
+        row if _has_plausible_time(row) else lost(row, "skipped", NO_TIME) for row in found.rows
+    ]
     timed = {row["name"] for row in rows if "real_time" in row}
     rows = [row for row in rows if row["name"] not in timed or row.get("skip_reason") != NO_TIME]
     if all(row.get("skip_reason") == NO_TIME for row in rows):

@@ -1,5 +1,6 @@
 """BabelStream: --csv."""
 
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.results.checking import number_of
-from gpubench_reports.results.importers.imported import Imported, lines_of, lost, row_of, untimed
+from gpubench_reports.results.importers.imported import Imported, lines_of, lost, row_of
 
 _BABEL_KERNELS = {"copy": "copy", "mul": "scale", "add": "add", "triad": "triad", "dot": "dot"}
 AXES = {"bytes": "bytes per lane", "unroll": "accesses in flight per thread"}
@@ -65,7 +66,7 @@ def _babel_row(cells: dict[str, str]) -> Iterator[dict[str, Any]]:
         "unroll": 1,
     }
     if not (least > 0 and rate > 0 and mean > 0):
-        yield untimed(row_of("stream", kernel, arguments, 1.0, notes=(_elements(cells),)))
+        yield row_of("stream", kernel, arguments, math.nan, notes=(_elements(cells),))
         return
     useful = rate * least / mean  # its rate is that of the fastest run
     yield row_of(

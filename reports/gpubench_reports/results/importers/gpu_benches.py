@@ -1,5 +1,6 @@
 """gpu-benches: what its gpu-stream prints."""
 
+import math
 from pathlib import Path
 
 from gpubench_reports.results.checking import number_of
@@ -7,7 +8,6 @@ from gpubench_reports.results.importers.imported import (
     Imported,
     lines_of,
     row_of,
-    untimed,
     whole_of,
 )
 
@@ -39,15 +39,17 @@ def read(path: Path) -> Imported:
                     continue
                 kernel, arrays = _GPU_STREAM[name]
                 arguments = {"dtype": "fp64", "bytes": 8, "unroll": 1, "block": block}
-                row = row_of(
-                    "stream",
-                    kernel,
-                    arguments,
-                    arrays * _GPU_STREAM_ARRAY / rate if rate > 0 else 1.0,
-                    judged_by="useful_bytes_per_second",
-                    label="dram",
-                    useful_bytes_per_second=rate,
+                found.add(
+                    row_of(
+                        "stream",
+                        kernel,
+                        arguments,
+                        arrays * _GPU_STREAM_ARRAY / rate if rate > 0 else math.nan,
+                        judged_by="useful_bytes_per_second",
+                        label="dram",
+                        useful_bytes_per_second=rate,
+                    ),
+                    # It names no device, so two tables need not be of one.
+                    f"table {tables}",
                 )
-                # It names no device, so two tables need not be of one.
-                found.add(row if rate > 0 else untimed(row), f"table {tables}")
     return found

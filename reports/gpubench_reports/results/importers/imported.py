@@ -100,7 +100,8 @@ def row_of(
     notes: tuple[str, ...] = (),
     **more: Any,
 ) -> dict[str, Any]:
-    """A row that took `seconds` and is judged by one of its figures; `more` are counters in SI
+    """A row that took `seconds` (of which one that cannot be a time becomes the reason why the row
+    is skipped) and is judged by one of its figures; `more` are counters in SI
     units, of which those below 0 or out of any range are left out, as are those of 0: the file had
     no digits for them."""
     name = "/".join(
@@ -141,14 +142,6 @@ def row_of(
 def part(value: object) -> str:
     """A value as a part of a row's name, in which slashes and colons have a meaning."""
     return re.sub(r"[/:\s]+", "_", clean(str(value))) or "_"
-
-
-NO_TIME = "its program states no time above 0, or none of any size"
-
-
-def untimed(row: dict[str, Any]) -> dict[str, Any]:
-    """The row, where its program measured something and states no time that could be one."""
-    return lost(row, "skipped", NO_TIME)
 
 
 def lost(row: dict[str, Any], state: str, why: str) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from gpubench_reports.results.importers.imported import (
     lines_of,
     lost,
     row_of,
-    untimed,
     whole_of,
 )
 
@@ -149,7 +148,7 @@ def _rows(run: _Run, cells: list[str]) -> Iterator[dict[str, Any]]:
         if time == "N/A":  # a collective that cannot be run in place
             continue
         if not seconds > 0:
-            yield untimed(row_of("all_reduce", *name, 1.0))
+            yield row_of("all_reduce", *name, seconds)
             continue
         algorithm_rate, bus_rate = _rates(run, size or 0, time, algorithm, bus)
         row = row_of(

@@ -8,7 +8,7 @@ from typing import Any
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.results.checking import Checker, number_of, parse
-from gpubench_reports.results.importers.imported import Imported, lost, part, row_of, untimed
+from gpubench_reports.results.importers.imported import Imported, lost, part, row_of
 
 AXES: dict[str, str] = {}
 
@@ -75,7 +75,7 @@ def _state(name: str, state: dict[str, Any], several: bool) -> Iterator[dict[str
         "nv/cpu_only/time/cpu/mean",
     )
     if not (seconds > 0 and math.isfinite(seconds)):
-        yield untimed(row_of("nvbench", name, arguments, 1.0))
+        yield row_of("nvbench", name, arguments, seconds)
     else:
         items, rate = of("nv/cold/bw/item_rate"), of("nv/cold/bw/global/bytes_per_second")
         yield row_of(
