@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include "harness/platform/model/ptx/types.hpp"
@@ -41,6 +42,19 @@ inline std::size_t registers_for(unsigned elements, Type type) {
   return std::size_t{elements} * bytes_of(type) / std::max(4u, bytes_of(type));
 }
 inline constexpr std::size_t registers_of_halves = 8;
+
+// Shapes of wmma's products, and those of these types.
+inline constexpr std::string_view tiles = "m16n16k16 m8n32k16 m32n8k16", tiles_of_tf32 = "m16n16k8",
+                                  tiles_of_f64 = "m8n8k4";
+
+inline bool is_among(std::string_view words, std::string_view word) {
+  for (std::size_t at = 0; at < words.size();) {
+    const std::size_t end = std::min(words.find(' ', at), words.size());
+    if (words.substr(at, end - at) == word) return true;
+    at = end + 1;
+  }
+  return false;
+}
 
 // Rows, columns and depth of "m16n8k16"; zeros of what is no shape.
 inline std::tuple<unsigned, unsigned, unsigned> extents_of(const std::string& shape) {

@@ -3,6 +3,7 @@
 
 #include "harness/platform/model/ptx/handlers.hpp"
 #include "harness/platform/model/ptx/numbers.hpp"
+#include "harness/platform/model/ptx/small_floats.hpp"
 
 namespace gpubench::model::ptx {
 namespace {
@@ -72,12 +73,6 @@ struct Nan {
   }
 };
 
-struct Halves {
-  static float widen(std::uint16_t x) { return half_to_float(x); }
-};
-struct Bfloats {
-  static float widen(std::uint16_t x) { return bfloat16_to_float(x); }
-};
 template <class F, class As>
 struct Widened {
   bool operator()(std::uint16_t a, std::uint16_t b) const {
@@ -98,9 +93,9 @@ Handler compare(Type type, bool flushes) {
     case Type::f64:
       return Comparison<F, double>::handler();
     case Type::f16:
-      return Comparison<Widened<F, Halves>, std::uint16_t>::handler();
+      return Comparison<Widened<F, AsHalf>, std::uint16_t>::handler();
     case Type::bf16:
-      return Comparison<Widened<F, Bfloats>, std::uint16_t>::handler();
+      return Comparison<Widened<F, AsBfloat>, std::uint16_t>::handler();
     default:
       break;
   }

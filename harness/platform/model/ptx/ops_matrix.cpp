@@ -17,8 +17,8 @@ namespace {
 
 constexpr unsigned largest = 32 * 16;  // elements of a matrix
 
-// Calls `visit` with the number and value of each element that a lane has; registers behind them
-// repeat the first ones.
+// Calls `visit` with the number and value of each element that a lane has. Registers behind them
+// are skipped: they repeat the first ones.
 template <class Visit>
 void each_element(Warp& w, const std::vector<Register>& registers, Type type, unsigned elements,
                   unsigned lane, Visit&& visit) {
@@ -99,27 +99,18 @@ void multiply(Warp& w, const Op& op, Mask mask) {
 struct Kind {
   Tensor tensor;
   std::string_view factors, sums;
-  std::string_view shapes;       // of mma.sync
-  std::string_view wide_shapes;  // of wmma.mma
+  std::string_view shapes;       // those of mma.sync
+  std::string_view wide_shapes;  // those of wmma.mma
 };
-constexpr std::string_view of_16_bits = "m16n8k16 m16n8k8", wide = "m16n16k16 m8n32k16 m32n8k16";
+constexpr std::string_view of_16_bits = "m16n8k16 m16n8k8";
 constexpr Kind kinds[] = {
-    {Tensor::fp16, "f16", "f16 f32", of_16_bits, wide},
-    {Tensor::bf16, "bf16", "f32", of_16_bits, wide},
-    {Tensor::tf32, "tf32", "f32", "m16n8k8 m16n8k4", "m16n16k8"},
+    {Tensor::fp16, "f16", "f16 f32", of_16_bits, tiles},
+    {Tensor::bf16, "bf16", "f32", of_16_bits, tiles},
+    {Tensor::tf32, "tf32", "f32", "m16n8k8 m16n8k4", tiles_of_tf32},
     {Tensor::fp8, "e4m3 e5m2", "f16 f32", "m16n8k32 m16n8k16", ""},
-    {Tensor::int8, "s8 u8", "s32", "m16n8k32 m16n8k16 m8n8k16", wide},
-    {Tensor::fp64, "f64", "f64", "m8n8k4 m16n8k4 m16n8k8 m16n8k16", "m8n8k4"},
+    {Tensor::int8, "s8 u8", "s32", "m16n8k32 m16n8k16 m8n8k16", tiles},
+    {Tensor::fp64, "f64", "f64", "m8n8k4 m16n8k4 m16n8k8 m16n8k16", tiles_of_f64},
 };
-
-bool is_among(std::string_view words, std::string_view word) {
-  for (std::size_t at = 0; at < words.size();) {
-    const std::size_t end = std::min(words.find(' ', at), words.size());
-    if (words.substr(at, end - at) == word) return true;
-    at = end + 1;
-  }
-  return false;
-}
 
 // What an instruction says of a product.
 struct Product {

@@ -102,11 +102,9 @@ bool is_element(char matrix, Type type) {
   }
 }
 bool is_shape(const std::string& shape, Type type) {
-  const bool is_sum = type == Type::f32;
-  if (shape == "m16n16k8") return type == Type::tf32 || is_sum;
-  if (shape == "m8n8k4") return type == Type::f64;
-  const bool is_wide = shape == "m16n16k16" || shape == "m8n32k16" || shape == "m32n8k16";
-  return is_wide && type != Type::tf32 && type != Type::f64;
+  if (type == Type::f64) return is_among(tiles_of_f64, shape);
+  if (type == Type::tf32) return is_among(tiles_of_tf32, shape);
+  return is_among(tiles, shape) || (type == Type::f32 && is_among(tiles_of_tf32, shape));
 }
 
 }  // namespace
