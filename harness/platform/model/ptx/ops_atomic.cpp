@@ -94,13 +94,13 @@ void add_small(Warp& w, const Op& op, Mask mask) {
 Handler small_addition(Type type) {
   switch (type) {
     case Type::f16:
-      return &add_small<std::uint16_t, Small<OddAdd, AsHalf>>;
+      return &add_small<std::uint16_t, InSmall<OddAdd, AsHalf>>;
     case Type::bf16:
-      return &add_small<std::uint16_t, Small<OddAdd, AsBfloat>>;
+      return &add_small<std::uint16_t, InSmall<OddAdd, AsBfloat>>;
     case Type::f16x2:
-      return &add_small<std::uint32_t, SmallPair<OddAdd, AsHalf>>;
+      return &add_small<std::uint32_t, InSmallPair<OddAdd, AsHalf>>;
     case Type::bf16x2:
-      return &add_small<std::uint32_t, SmallPair<OddAdd, AsBfloat>>;
+      return &add_small<std::uint32_t, InSmallPair<OddAdd, AsBfloat>>;
     default:
       return nullptr;
   }

@@ -214,13 +214,13 @@ template <class F, std::size_t arity>
 Handler small_handler(Type type) {
   switch (type) {
     case Type::f16:
-      return handler<Small<F, AsHalf>, std::uint16_t>(arity);
+      return handler<InSmall<F, AsHalf>, std::uint16_t>(arity);
     case Type::bf16:
-      return handler<Small<F, AsBfloat>, std::uint16_t>(arity);
+      return handler<InSmall<F, AsBfloat>, std::uint16_t>(arity);
     case Type::f16x2:
-      return handler<SmallPair<F, AsHalf>, std::uint32_t>(arity);
+      return handler<InSmallPair<F, AsHalf>, std::uint32_t>(arity);
     case Type::bf16x2:
-      return handler<SmallPair<F, AsBfloat>, std::uint32_t>(arity);
+      return handler<InSmallPair<F, AsBfloat>, std::uint32_t>(arity);
     default:
       return nullptr;
   }

@@ -38,9 +38,9 @@ std::string read_text(Warp& w, unsigned lane, std::uint64_t address) {
 }
 
 // What a lane prints: nvcc leaves each argument where its size wants it.
-class Format {
+class PrintedText {
  public:
-  Format(Warp& w, unsigned lane, std::uint64_t arguments)
+  PrintedText(Warp& w, unsigned lane, std::uint64_t arguments)
       : warp_(w), lane_(lane), next_(arguments) {}
 
   std::string apply(const std::string& format) {
@@ -79,9 +79,9 @@ class Format {
     const bool is_long = specification.find_first_of("lzjt") != specification.npos;
     switch (conversion) {
       case 's':
-        return print(specification, read_text(warp_, lane_, take<std::uint64_t>()).c_str());
+        return formatted(specification, read_text(warp_, lane_, take<std::uint64_t>()).c_str());
       case 'p':
-        return print(specification, reinterpret_cast<void*>(take<std::uint64_t>()));
+        return formatted(specification, reinterpret_cast<void*>(take<std::uint64_t>()));
       case 'd':
       case 'i':
       case 'o':
@@ -89,15 +89,15 @@ class Format {
       case 'x':
       case 'X':
       case 'c':
-        return is_long ? print(specification, take<std::int64_t>())
-                       : print(specification, take<std::int32_t>());
+        return is_long ? formatted(specification, take<std::int64_t>())
+                       : formatted(specification, take<std::int32_t>());
       default:
-        return print(specification, take<double>());
+        return formatted(specification, take<double>());
     }
   }
 
   template <class T>
-  static std::string print(const std::string& specification, T value) {
+  static std::string formatted(const std::string& specification, T value) {
     const int size = std::snprintf(nullptr, 0, specification.c_str(), value);
     std::string text(static_cast<std::size_t>(std::max(size, 0)) + 1, 0);
     std::snprintf(text.data(), text.size(), specification.c_str(), value);
@@ -116,7 +116,7 @@ void print(Warp& w, const Op& op, Mask mask) {
   w.require(op.bn, mask, "an address");
   for_lanes(mask, [&](unsigned i) {
     const std::string format = read_text(w, i, w.row<std::uint64_t>(op.a)[i]);
-    Format lane(w, i, w.row<std::uint64_t>(op.b)[i]);
+    PrintedText lane(w, i, w.row<std::uint64_t>(op.b)[i]);
     const std::string text = lane.apply(format);
     std::fwrite(text.data(), 1, text.size(), stdout);
     if (op.dn != nowhere) w.row<std::int32_t>(op.d)[i] = lane.arguments();

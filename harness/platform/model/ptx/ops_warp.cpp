@@ -252,9 +252,9 @@ void build_active_mask(Builder& b) {
 }
 
 // Groups that meet side by side do so in one instruction.
-void meet(Warp&, const Op&, Mask) {}
+void do_nothing(Warp&, const Op&, Mask) {}
 void warp_barrier(Warp& w, const Op& op, Mask mask) {
-  each_group<&meet>(w, op, mask);
+  each_group<&do_nothing>(w, op, mask);
   ++w.block.result.warp_operations[static_cast<std::size_t>(WarpOperation::warp_barrier)];
 }
 unsigned barrier_operand(Warp& w, const Op& op, Mask mask, std::size_t operand) {

@@ -10,7 +10,7 @@ namespace gpubench::model::ptx {
 namespace {
 
 // A load or a store of a passed variable.
-struct Access {
+struct PassedAccess {
   const Operand* address;
   const Operand* value;
   Type type;
@@ -53,17 +53,17 @@ class Placer {
     bool is_memory = false;
   };
 
-  std::optional<Access> access_of(const Instruction& i) const {
+  std::optional<PassedAccess> access_of(const Instruction& i) const {
     const bool loads = i.parts[0] == "ld";
     if ((!loads && i.parts[0] != "st") || !i.has("param") || i.operands.size() != 2) return {};
     const Operand& address = i.operands[loads ? 1 : 0];
     const auto type = type_named(i.parts.back());
     if (address.kind != Operand::Kind::address || !type) return {};
     if (!kernel_.passed.contains(address.elements[0].name)) return {};
-    return Access{&address, &i.operands[loads ? 0 : 1], *type, loads};
+    return PassedAccess{&address, &i.operands[loads ? 0 : 1], *type, loads};
   }
 
-  void look_at(const Access& access) {
+  void look_at(const PassedAccess& access) {
     Passed& variable = variables_[access.variable()];
     const unsigned width = bytes_of(access.type);
     std::int64_t at = access.address->offset;
@@ -99,7 +99,7 @@ class Placer {
     }
   }
 
-  void move_elements(const Instruction& i, const Access& access) {
+  void move_elements(const Instruction& i, const PassedAccess& access) {
     std::int64_t at = access.address->offset;
     for (const Operand& element : access.elements()) {
       Operand there;

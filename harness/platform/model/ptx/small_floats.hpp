@@ -21,20 +21,20 @@ struct OddAdd {
   double operator()(double a, double b) const { return odd_sum(a, b); }
 };
 
-// F of one number, and of two in a word.
 template <class F, class As, class... T>
 concept Widens = requires(F f, T... a) {
   f(As::widen(static_cast<std::uint16_t>(a))...);
 };
+// F of numbers, and of pairs of them in a word each.
 template <class F, class As>
-struct Small {
+struct InSmall {
   template <class... T>
   requires Widens<F, As, T...> std::uint16_t operator()(T... a) const {
     return As::narrow(F()(As::widen(a)...));
   }
 };
 template <class F, class As>
-struct SmallPair {
+struct InSmallPair {
   template <class... T>
   requires Widens<F, As, T...> std::uint32_t operator()(T... a) const {
     const std::uint32_t low = As::narrow(F()(As::widen(static_cast<std::uint16_t>(a))...));
