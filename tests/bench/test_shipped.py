@@ -31,6 +31,8 @@ def differing(found: dict[str, dict], kept: dict[str, dict]) -> dict[str, tuple[
 def test_the_file_of_an_h200_is_current(concept: str, rows_of_concept: RowsOfConcept) -> None:
     kept = {n: r for n, r in shipped("h200-sxm").items() if "real_time" in r}
     rows = {n: r for n, r in rows_of_concept(concept).items() if n in kept}
+    of_concept = {n for n, r in kept.items() if r["concept"] == concept}
+    assert of_concept == set(rows)
     assert not differing(rows, kept)
 
 

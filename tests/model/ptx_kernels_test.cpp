@@ -111,6 +111,18 @@ TEST_F(PtxKernels, HalvesOfAWarpNameAMaskEach) {
   }
   EXPECT_EQ(counts.at(WarpOperation::shuffle), 2);
   EXPECT_EQ(counts.at(WarpOperation::warp_barrier), 1);
+  // The other half says yes, and lanes cross over by exclusive or.
+  const std::string crossing = mask +
+                               "redux.sync.add.u32 %r2, %r0, %r1;"
+                               "shfl.sync.bfly.b32 %r3, %r0, 8, 31, %r1; setp.eq.u32 %p2, %r0, 20;"
+                               "vote.sync.any.pred %p3, %p2, %r1; bar.warp.sync %r1;"
+                               "selp.b32 %r4, 1000, 0, %p3; add.u32 %r2, %r2, %r3;"
+                               "add.u32 %r2, %r2, %r4; st.global.u32 [%l1], %r2;";
+  const PtxWords crossed = run(crossing, words(32), 32, {.threads = 32});
+  EXPECT_EQ(error, "");
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    EXPECT_EQ(crossed[i], (i < 16 ? 120 : 376 + 1000) + (i ^ 8)) << i;
+  }
   run(mask + "setp.eq.u32 %p2, %r0, 3; selp.b32 %r1, 8, %r1, %p2; bar.warp.sync %r1;", words(32),
       32, {.threads = 32});
   EXPECT_NE(error.find("without a lane that its mask names"), std::string::npos) << error;
@@ -138,21 +150,6 @@ TEST_F(PtxKernels, WarpsReduceAndMatch) {
   EXPECT_EQ(run(all, words(32), 32, {.threads = 32}), PtxWords(32, ~0u + 100 + 32));
   EXPECT_EQ(error, "");
   EXPECT_NE(refusal("match.some.sync.b32 %r1, %r2, -1;"), "");
-}
-
-// Tiles of a warp, as cooperative groups have them: each names its own lanes.
-TEST_F(PtxKernels, HalvesOfAWarpExchangeByThemselves) {
-  const std::string body = by_thread +
-                           "setp.lt.u32 %p1, %r0, 16; selp.b32 %r1, 0xffff, 0xffff0000, %p1;"
-                           "redux.sync.add.u32 %r2, %r0, %r1; shfl.sync.bfly.b32 %r3, %r0, 8, 31, "
-                           "%r1; setp.eq.u32 %p2, %r0, 20; vote.sync.any.pred %p3, %p2, %r1;"
-                           "bar.warp.sync %r1; selp.b32 %r4, 1000, 0, %p3; add.u32 %r2, %r2, %r3;"
-                           "add.u32 %r2, %r2, %r4; st.global.u32 [%l1], %r2;";
-  const PtxWords all = run(body, words(32), 32, {.threads = 32});
-  EXPECT_EQ(error, "");
-  for (std::uint32_t i = 0; i < 32; ++i) {
-    EXPECT_EQ(all[i], (i < 16 ? 120 : 376 + 1000) + (i ^ 8)) << i;
-  }
 }
 
 // One warp waits at a barrier at which the others only arrive.

@@ -143,7 +143,7 @@ def test_noise_is_no_shift_at_any_age(rows: int, nights: int) -> None:
 @pytest.mark.parametrize(("rows", "slower"), [(20, 8), (200, 10)])
 def test_more_than_eight_rows_and_a_twentieth_of_them_have_to_lean(rows: int, slower: int) -> None:
     def found(lean_so: int) -> dict:
-        times = np.ones((rows, 33)) * (1 + 1e-5 * np.arange(33) % 2)
+        times = np.ones((rows, 33)) * (1 + 1e-5 * (np.arange(33) % 2))
         times[:lean_so, -3:] *= 1.01
         return lean(Rows([("d", "m", str(row)) for row in range(rows)], list(range(33)), times))
 
