@@ -11,9 +11,9 @@ HELP = """\
 Compares repeated runs, each file with every other. Prints, by concept, how far apart the medians
 are, how wide the intervals are, and how many pairs of rows the comparison calls different. (5 %
 are expected, if only chance separates the runs.) Then lists the rows that are farthest apart, the
-rows that were held back or did not converge, and the rows that some file lacks. Files of another
-device, mode, program, compiler, CUDA version or driver are no repetitions and are refused: compare
-shows how they differ.
+rows that were held back or did not converge, and the rows that some file lacks. Files that state
+another device, mode, program, compiler, CUDA version or driver, or other injected faults, are no
+repetitions and are refused: compare shows how they differ.
 """
 
 

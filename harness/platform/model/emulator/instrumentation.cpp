@@ -44,7 +44,7 @@ inline void access_pieces(const void* address, unsigned long bytes, EventKind ki
   const bool is_own = block->is_own(address, bytes);
   if (is_own && !holds_guarded_code()) return;
   if ((bytes % 8 == 0 || bytes == 4) && !is_own) block->note_guessed_struct();
-  // One of 2 or 4 bytes that is aligned to its size is no range.
+  // One of 2 or 4 bytes comes here only if it is aligned to less than its size: byte by byte.
   const unsigned long widest = bytes == 2 || bytes == 4 ? 1 : 4;
   const auto piece = static_cast<unsigned>(std::gcd(std::gcd(bytes, widest), first));
   for (unsigned long i = 0; i < bytes; i += piece) {

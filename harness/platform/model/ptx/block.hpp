@@ -95,8 +95,7 @@ class Block {
   void split(Warp& warp, std::uint32_t number, const Op& op, std::uint32_t pc, Mask taken);
   void arrive(Warp& warp, std::uint32_t number);
   void leave(Warp& warp, std::uint32_t number, Mask mask);
-  // What is left of a warp comes to a barrier; false while lanes that are elsewhere may yet end or
-  // come.
+  // What is left of a warp comes to a barrier; false while lanes that are elsewhere may yet end.
   bool come(Warp& warp, unsigned barrier, unsigned threads, Mask mask, Mask votes);
   void release(Barrier& barrier);
   std::string describe_fault(const Fault& fault, const Warp& warp, const Op& op) const;

@@ -71,7 +71,7 @@ class Cluster {
   std::vector<Meeting> meetings_;               // by cluster
   std::uint32_t grid_word_ = 0;
   bool has_whole_grid_ = false;
-  VainWait waits_;  // of all that run together
+  VainWait waits_;  // one for all that run together
 };
 
 }  // namespace gpubench::model::ptx

@@ -58,9 +58,9 @@ struct Extra {
   Type sum_type = Type::f32;
   Tensor tensor = Tensor::fp16;
   int first_sign = 1, second_sign = 1;
-  Type type_of_b = Type::b32, type_of_c = Type::b32;  // of mma and wmma, beside A's `type`
-  bool saturates = false;                             // their sums of integers
-  unsigned neighbours = 1;                            // of wmma, elements that lie side by side
+  Type type_of_b = Type::b32, type_of_c = Type::b32;  // B's and C's of mma and wmma; `type` is A's
+  bool saturates = false;                             // where sums of integers stop at the last one
+  unsigned neighbours = 1;                            // elements of wmma that lie side by side
   bool is_tile_of_b = false;
 };
 

@@ -31,8 +31,8 @@ class VainWait {
 
   std::uint64_t looks_ = 0;
   std::uint64_t repeats_ = 0;
-  std::unordered_set<std::uint64_t> seen_;    // by what was looked at, and found
-  std::unordered_set<std::uint64_t> states_;  // of registers, at some of the looks
+  std::unordered_set<std::uint64_t> seen_;    // what was looked at, and found
+  std::unordered_set<std::uint64_t> states_;  // what registers held at some of the looks
   std::uint64_t noted_states_ = 0;            // those looks
 };
 
