@@ -48,10 +48,14 @@ void look_up(Bench& bench) {
   if (fetch && (is_uniform || is_beyond)) {
     const double of_row = fetched_bytes(row, static_cast<std::uint64_t>(*fetch));
     const double others = draws * sizeof(unsigned) + bytes / pool;  // indices in, bags out
-    // A row that comes again is in L2 at best as often as L2 holds rows, if all are as likely.
-    const double kept = is_uniform ? std::min(1.0, l2_bytes / table_bytes) : 1;
-    const double from_dram =
-        std::max(distinct_rows(which, draws), draws * (1 - kept)) * of_row + others;
+    // Where device memory goes for one row, it reads nothing else meanwhile.
+    const double jump = bench.device().find("dram_jump_bytes").value_or(0);
+    // A row that comes again is in L2 at best as often as L2 holds rows, if all are as likely. Each
+    // of its partitions keeps copies of what the others have.
+    const double partitions = bench.device().find("l2_partitions").value_or(1);
+    const double kept = is_uniform ? std::min(1.0, l2_bytes / partitions / table_bytes) : 1;
+    const double once = distinct_rows(which, draws);
+    const double from_dram = (once + (draws - once) * (1 - kept)) * (of_row + jump) + others;
     law = [=](const Roofs& roofs) {
       return bytes / std::max(from_dram / roofs.at("dram"), (bytes + others) / roofs.at("l2"));
     };

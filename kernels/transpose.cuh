@@ -42,9 +42,9 @@ constexpr dim3 untiled_grid(bool reads_column, unsigned rows, unsigned columns) 
           reads_column ? columns : rows};
 }
 
-// Useful bytes per byte that L2 moves while words of `size` bytes are transposed: each is moved
-// alone on the scattered side, in a sector of its own, and with its neighbours on the other.
-constexpr double useful_share_of_l2(double size) { return 2 * size / (32 + size); }
+// Useful bytes per byte that L2 could move while words of `size` bytes are transposed: each takes
+// the time of `alone` bytes on the scattered side, and moves with its neighbours on the other.
+constexpr double useful_share_of_l2(double size, double alone) { return 2 * size / (alone + size); }
 // And per byte that L1 could move, 128 in a wavefront: a scattered read takes 32 of them, the write
 // beside it one.
 constexpr double useful_share_of_l1(double size) { return 2 * 32 * size / (33 * 128); }

@@ -36,6 +36,9 @@ constexpr FigureRule rules[] = {
     {"dram_write_efficiency", "1", required, Constraint::fraction},
     {"dram_mixed_efficiency", "1", required, Constraint::fraction},
     {"dram_fetch_bytes", "B", required, Constraint::count},
+    {"dram_jump_bytes", "B", optional, Constraint::positive},
+    {"l2_fetch_bytes", "B", optional, Constraint::positive},
+    {"l2_partial_write_bytes", "B", optional, Constraint::positive},
     {"l2_bytes_per_second", "B/s", required, Constraint::positive},
     {"l1_bytes_per_clock_per_sm", "B", required, Constraint::positive},
     {"shared_bytes_per_clock_per_sm", "B", required, Constraint::positive},
@@ -124,13 +127,16 @@ constexpr UnitRange unit_ranges[] = {
     {"FLOP", {1e-3, 1e7}}, {"OP", {1e-3, 1e7}}, {"FLOP/s", {1e3, 1e19}}, {"OP/s", {1e3, 1e19}},
     {"s", {1e-12, 10}},    {"W", {0.1, 1e6}},
 };
+// What a cache or memory moves for a sector of 32 bytes.
+constexpr std::string_view of_sectors[] = {"dram_fetch_bytes", "l2_fetch_bytes",
+                                           "l2_partial_write_bytes"};
 
 }  // namespace
 
 std::span<const FigureRule> figure_rules() { return rules; }
 
 FigureRange range_of(const FigureRule& rule) {
-  if (rule.name == "dram_fetch_bytes") return {32, 4096};
+  if (std::ranges::find(of_sectors, rule.name) != std::end(of_sectors)) return {32, 4096};
   return std::ranges::find(unit_ranges, rule.unit, &UnitRange::unit)->range;
 }
 

@@ -74,6 +74,9 @@ FACTORS = {
     "dram_read_efficiency": 0.85,
     "dram_write_efficiency": 0.97,
     "dram_mixed_efficiency": 0.9,
+    "dram_jump_bytes": 1.3,
+    "l2_fetch_bytes": 1.15,
+    "l2_partial_write_bytes": 0.86,
     "block_turnaround_cycles": 1.16,
     "dram_queue_cycles": 0.82,
 }

@@ -1,6 +1,9 @@
 // How a block reads sectors again, told from reads that are noted one warp after the other.
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <initializer_list>
+
 #include "harness/platform/model/emulator/feeding_loads.hpp"
 #include "harness/platform/model/emulator/footprint.hpp"
 
@@ -66,6 +69,26 @@ TEST_F(BlockReads, AFetchIsOpenedOnceABlock) {
   sectors.clear();
   read(7);
   EXPECT_TRUE(sectors.is_first_of(7, 2)) << "another block";
+}
+
+// Runs of two sectors, each so many sectors behind the last one's begin.
+TEST(Jumps, AreThoseThatNoPatternHas) {
+  const auto jumps = [](std::initializer_list<std::uint64_t> gaps) {
+    DeviceMemory memory(1 << 20, 1);
+    const auto address = reinterpret_cast<std::uint64_t>(memory.allocate(1 << 19));
+    FootprintMap map(memory, 2);
+    BlockSectors block;
+    std::uint64_t sector = address / sector_bytes;
+    for (const std::uint64_t gap : gaps) {
+      sector += gap;
+      block.at(sector).read = block.at(sector + 1).read = 1;
+    }
+    note_jumps(block, map);
+    return map.sums().front().read_jumps_by_block;
+  };
+  EXPECT_EQ(jumps({0, 2, 30, 32, 20}), 0u) << "no farther than a page of 32";
+  EXPECT_EQ(jumps({0, 128, 128, 128, 128}), 1u) << "equally far, but for the first";
+  EXPECT_EQ(jumps({0, 100, 300, 200, 777}), 4u);
 }
 
 TEST(FeedingLoads, AreInFlightAFewTogether) {

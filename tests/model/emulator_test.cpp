@@ -164,6 +164,21 @@ TEST_F(EmulatorTest, SectorsThatWaitForANewOneInTheirRequest) {
   EXPECT_EQ(beside_new(1), 3u);  // the last sector of a warp's load is the first of its next
 }
 
+TEST_F(EmulatorTest, SectorsReadAloneAndWrittenInPart) {
+  float* x = make<float>(32 * 16);
+  float* y = make<float>(32 * 16);
+  using Pair = std::pair<std::uint64_t, std::uint64_t>;
+  const auto alone_and_in_part = [&](unsigned stride) {
+    counts_of([&] { kernels::add_one(y, x, stride); });
+    const std::vector<FootprintSums>& both = emulator.runs().back().profile.footprints;
+    return Pair(both.front().read_alone, both.back().write_requests_in_part);
+  };
+  EXPECT_EQ(alone_and_in_part(1), Pair(0, 0));
+  EXPECT_EQ(alone_and_in_part(2), Pair(0, 8));
+  EXPECT_EQ(alone_and_in_part(8), Pair(0, 32)) << "each beside its other half";
+  EXPECT_EQ(alone_and_in_part(16), Pair(32, 32));
+}
+
 TEST_F(EmulatorTest, SectorsWrittenInPartAreCompleteOnceRead) {
   float* x = make<float>(32 * 8);
   float* y = make<float>(32 * 8);

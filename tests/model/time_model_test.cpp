@@ -108,6 +108,34 @@ TEST_F(TimeModelTest, AFetchBringsMoreThanASectorThatStandsAlone) {
   EXPECT_NEAR(cold(strided).traffic.dram_read_bytes, spec["dram_fetch_bytes"] * many, 1);
 }
 
+TEST_F(TimeModelTest, MemoryPaysForEachJump) {
+  KernelProfile scattered = stream(many);
+  FootprintSums& sums = scattered.footprints[0];
+  sums.read_fetches_by_block = sums.read_fetches;
+  sums.read_extents = 64 * many;  // each block ranges over more than it reads
+  const double straight = term(cold(scattered), "dram");
+  sums.read_jumps_by_block = sums.read_fetches / 4;
+  const double more = many / 8.0 * spec["dram_jump_bytes"];  // fetches of two sectors
+  EXPECT_NEAR(term(cold(scattered), "dram") - straight,
+              more / (spec["dram_bytes_per_second"] * spec["dram_read_efficiency"]), 1e-12);
+}
+
+TEST_F(TimeModelTest, L2IsHeldUpBySectorsAloneAndByPartsOfSectors) {
+  const auto l2 = [&](const KernelProfile& profile) {
+    return term(cold(profile), "l2") * spec["l2_bytes_per_second"] / many;  // [B] a sector
+  };
+  KernelProfile reads = stream(many);
+  EXPECT_NEAR(l2(reads), 32, 1e-9);
+  reads.footprints[0].read_alone = many / 2;
+  EXPECT_NEAR(l2(reads), (32 + spec["l2_fetch_bytes"]) / 2, 1e-9);
+  KernelProfile writes = even_grid();
+  FootprintSums sums;
+  sums.write_requests = sums.write_distinct = sums.write_complete = sums.extent = many;
+  sums.write_requests_in_part = many / 4;
+  writes.footprints = {sums};
+  EXPECT_NEAR(l2(writes), (3 * 32 + spec["l2_partial_write_bytes"]) / 4, 1e-9);
+}
+
 TEST_F(TimeModelTest, RepeatedReadsOfFewSectorsAreBoundByL1) {
   KernelProfile repeated = stream(64);
   AccessCounts& loads = repeated.counts.at(Space::global, Access::load);

@@ -18,8 +18,8 @@ _TO_DEVICE = (
 # names' beginning) where it is not all of them. A label that is not here is that of a roof of
 # arithmetic.
 _LIMITS = (
-    ("dram", "", r"dram_(bytes_per_second|\w+_efficiency|fetch_bytes|queue_cycles)"),
-    ("l2", "", r"l2_bytes_per_second"),
+    ("dram", "", r"dram_(bytes_per_second|\w+_efficiency|fetch_bytes|jump_bytes|queue_cycles)"),
+    ("l2", "", r"l2_(bytes_per_second|fetch_bytes|partial_write_bytes)"),
     ("l1", "", r"l1_(bytes|tags)_per_clock_per_sm|global_requests_per_clock_per_sm"),
     ("shared", "", r"shared_bytes_per_clock_per_sm"),
     ("dsm", "", r"dsm_\w*bytes_per_clock_per_sm"),

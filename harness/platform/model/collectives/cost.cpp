@@ -76,6 +76,10 @@ struct Group {
   double most_ll() const {
     return generation.most_ll[nodes <= 2 ? static_cast<std::size_t>(nodes) - 1 : 2];
   }
+  // Each word of LL is received by itself. Only the network takes them by chunks.
+  double reached_by(Protocol protocol) const {
+    return protocol == ll && nodes == 1 ? 1 : reached(bytes);
+  }
 };
 
 // Steps from rank to rank, and those of them between nodes.
@@ -116,7 +120,7 @@ Algorithm ring(const Group& g, Protocol protocol) {
   if (protocol == simple && g.nodes > 1 && g.what == Collective::all_reduce) {
     latency *= ring_plateau;
   }
-  return {{latency, g.bytes * steps / (bus * g.ranks * reached(g.bytes)), g.nodes > 1,
+  return {{latency, g.bytes * steps / (bus * g.ranks * g.reached_by(protocol)), g.nodes > 1,
            std::string("ring ") + protocol_names[protocol]},
           nccl_ring_channels,
           steps / g.ranks};
@@ -132,7 +136,7 @@ Algorithm tree(const Group& g, Protocol protocol) {
   const double latency =
       tree_base[protocol] + 2 * ((g.node_ranks - 1) * tree_nvlink_step[protocol] +
                                  std::floor(std::log2(g.nodes)) * tree_network_step[protocol]);
-  return {{latency, g.bytes / (bus * 0.5 * reached(g.bytes)), g.nodes > 1,
+  return {{latency, g.bytes / (bus * 0.5 * g.reached_by(protocol)), g.nodes > 1,
            std::string("tree ") + protocol_names[protocol]},
           nccl_ring_channels,
           steps_of(g.what, g.ranks) / g.ranks};

@@ -125,7 +125,10 @@ FootprintSums Footprint::sums() const {
   sums.read_beside_new = read_beside_new_;
   sums.read_with_another = read_with_another_;
   sums.read_fetches_by_block = read_fetches_by_block_;
+  sums.read_jumps_by_block = read_jumps_by_block_;
+  sums.read_alone = read_alone_;
   sums.write_requests = write_requests_;
+  sums.write_requests_in_part = write_requests_in_part_;
   sums.write_distinct = write_distinct_;
   sums.write_complete = write_complete_;
   sums.extent = first_ <= last_ ? last_ - first_ + 1 : 0;
@@ -227,6 +230,33 @@ bool BlockSectors::is_first_of(std::uint64_t sector, unsigned sectors) {
     if (slot.epoch == epoch_ && touched_[slot.place].last_read > 0) return false;
   }
   return true;
+}
+
+std::vector<std::uint64_t> BlockSectors::read_in_order() const {
+  std::vector<std::uint64_t> sectors;
+  for (const BlockSector& one : touched_) {
+    if (one.read != 0) sectors.push_back(one.sector);
+  }
+  std::sort(sectors.begin(), sectors.end());
+  return sectors;
+}
+
+void note_jumps(const BlockSectors& block, FootprintMap& map) {
+  constexpr std::uint64_t page = 1024 / sector_bytes;  // of HBM3, in a pseudo channel (JESD238)
+  Footprint* of = nullptr;
+  std::uint64_t begin = 0, last = 0, length = 0;
+  for (const std::uint64_t sector : block.read_in_order()) {
+    if (of == nullptr || !of->holds(sector * sector_bytes)) {
+      of = map.at(sector * sector_bytes);
+      begin = sector;
+      length = 0;
+    } else if (sector - last > page) {
+      if (sector - begin != length) of->read_jump();
+      length = sector - begin;
+      begin = sector;
+    }
+    last = sector;
+  }
 }
 
 }  // namespace gpubench::model

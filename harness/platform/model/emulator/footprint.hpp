@@ -52,9 +52,13 @@ struct FootprintSums {
   std::uint64_t read_beside_new = 0;
   // Those of what another warp of the block asks for at the same time, which wait as that one does.
   std::uint64_t read_with_another = 0;
-  // As read_fetches, but distinct within their block, summed over the blocks.
-  std::uint64_t read_fetches_by_block = 0;
+  // As read_fetches, but distinct within their block, summed over the blocks; and how often these
+  // jump on to another place, but not as far as the time before.
+  std::uint64_t read_fetches_by_block = 0, read_jumps_by_block = 0;
+  // Those of read_requests whose request did not ask for the other half of their 64 bytes.
+  std::uint64_t read_alone = 0;
   std::uint64_t write_requests = 0;
+  std::uint64_t write_requests_in_part = 0;  // of those, sectors of which a request wrote a part
   std::uint64_t write_distinct = 0;
   // The ones that L2 need not fetch to complete: all 32 bytes were written, or a block
   // read of them.
@@ -99,6 +103,8 @@ class BlockSectors {
   std::uint64_t read_between(std::uint32_t from, std::uint32_t to) const;
   // Whether the block has read nothing else of the aligned `sectors` sectors that this one is of.
   bool is_first_of(std::uint64_t sector, unsigned sectors);
+  // What it has read, in the order of addresses.
+  std::vector<std::uint64_t> read_in_order() const;
 
  private:
   struct Slot {
@@ -137,13 +143,18 @@ class Footprint {
   void read_again(std::uint64_t count, std::uint64_t distance);
   // By a block that has read nothing of this fetch before.
   void read_fetch() { read_fetches_by_block_.fetch_add(1, std::memory_order_relaxed); }
+  void read_jump() { read_jumps_by_block_.fetch_add(1, std::memory_order_relaxed); }
   unsigned fetch_sectors() const { return fetch_sectors_; }
+  void read_alone(std::uint64_t sectors) { read_alone_.fetch_add(sectors); }
   void read_with_another(std::uint64_t repeats) { read_with_another_.fetch_add(repeats); }
   // How many sectors of a request that named something new to its block were not new.
   void read_beside_new(std::uint64_t repeats) { read_beside_new_.fetch_add(repeats); }
   // Once a block that read from here: from its first sector to its last.
   void end_block(std::uint64_t extent) { read_extents_.fetch_add(extent); }
-  void write() { write_requests_.fetch_add(1, std::memory_order_relaxed); }
+  void write(bool in_part) {
+    write_requests_.fetch_add(1, std::memory_order_relaxed);
+    if (in_part) write_requests_in_part_.fetch_add(1, std::memory_order_relaxed);
+  }
   // What a block has done to a sector, once it has ended: the bytes of it that another block has
   // written as well, or that one of both has read and the other written.
   std::uint32_t add(const BlockSector& done);
@@ -163,10 +174,10 @@ class Footprint {
   std::atomic<std::uint64_t>* touched_;
   std::array<std::atomic<std::uint64_t>, reuse_classes> reuse_counts_{}, reuse_distances_{};
   std::atomic<std::uint64_t> read_extents_{0}, read_lines_{0}, read_beside_new_{0},
-      read_with_another_{0}, read_fetches_by_block_{0};
+      read_with_another_{0}, read_fetches_by_block_{0}, read_jumps_by_block_{0}, read_alone_{0};
   std::atomic<std::uint64_t> read_requests_{0}, read_by_block_{0}, read_distinct_{0},
-      read_shared_{0}, read_fetches_{0}, write_requests_{0}, write_distinct_{0}, write_complete_{0},
-      first_{~0ull}, last_{0};
+      read_shared_{0}, read_fetches_{0}, write_requests_{0}, write_requests_in_part_{0},
+      write_distinct_{0}, write_complete_{0}, first_{~0ull}, last_{0};
 };
 
 // The footprints of one kernel run, found by address.
@@ -196,5 +207,9 @@ class FootprintMap {
   std::vector<std::unique_ptr<Footprint>> footprints_;
   std::optional<Race> race_;
 };
+
+// Notes how often a block has jumped about in what it read. One that reads rows of a tile, or a
+// word of each line, goes equally far each time, and its neighbours read what lies between.
+void note_jumps(const BlockSectors& block, FootprintMap& map);
 
 }  // namespace gpubench::model

@@ -142,6 +142,7 @@ void Worker::count(std::uint64_t block, std::uint64_t cost, FootprintMap& map) {
     if (mine.read != 0) extend(footprint, mine.sector);
     if (bytes != 0) map.note({mine, block, bytes});
   }
+  note_jumps(block_sectors_, map);
   for (const Range& r : ranges_) r.of->end_block(r.last - r.first + 1);
   for (const auto& [again, count] : read_again_) {
     again.of->read_again(count, block_sectors_.read_between(again.from, again.to));
@@ -312,15 +313,20 @@ double Worker::note_footprints(const WarpRequest& request, const Sectors& sector
 double Worker::note_footprint(const WarpRequest& request, const Sectors& sectors,
                               const CoveredBytes& covered, Footprint* footprint, unsigned from,
                               unsigned to) {
-  const bool reads = access_of(kind_of(request.event)) == Access::load;
+  const Access access = access_of(kind_of(request.event));
+  const bool reads = access == Access::load, stores = access == Access::store;
   int bytes = 0;
   for (unsigned i = from; i < to; ++i) bytes += std::popcount(covered[i]);
   const int whole_sectors = (bytes + sector_bytes - 1) / sector_bytes;
   const double ideal = whole_sectors;
-  unsigned repeats = 0, with_another = 0;
+  unsigned repeats = 0, with_another = 0, alone = 0;
+  const auto asks_for = [&](std::uint64_t sector) {  // they are in order
+    return std::binary_search(sectors.id.begin() + from, sectors.id.begin() + to, sector);
+  };
   for (unsigned i = from; i < to; ++i) {
     BlockSector& mine = block_sectors_.at(sectors.id[i]);
     if (reads) {
+      alone += !asks_for(sectors.id[i] ^ 1);
       const LastRead last = note_read(footprint, mine, request.interval);
       repeats += last.distance > 0;
       with_another += last.is_of_another_at_once;
@@ -331,19 +337,19 @@ double Worker::note_footprint(const WarpRequest& request, const Sectors& sectors
         footprint->read_fetch();
       }
     } else {
-      footprint->write();
+      footprint->write(stores && covered[i] != ~0u);
       if (mine.written == 0) mine.first_write = request.event;
       mine.written |= covered[i];
     }
   }
+  if (alone > 0) footprint->read_alone(alone);
   if (repeats > 0 && repeats < to - from) {
     footprint->read_beside_new(repeats);
   } else if (with_another > 0) {
     footprint->read_with_another(with_another);
   }
   if (reads) return ideal;
-  access_of(kind_of(request.event)) == Access::atomic ? touched_.note_atomic(footprint)
-                                                      : touched_.note_store(footprint);
+  stores ? touched_.note_store(footprint) : touched_.note_atomic(footprint);
   return ideal;
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 
+#include "harness/platform/model/time/dram.hpp"
 #include "harness/platform/model/time/load_clock.hpp"
 #include "harness/platform/model/time/overlap.hpp"
 
@@ -134,24 +135,22 @@ GemmCost cost_of(const GemmShape& shape, const DeviceSpec& device, double batch,
                        result_alignment(shape) == whole_alignment;
   const double fetched = cost.waves * sms * depth * operand_bytes *
                          fetched_rows(shape, tile, aligned, device.compute_capability().first);
-  const double dram = device["dram_bytes_per_second"] * device["dram_mixed_efficiency"];
+  const double written =
+      batch * static_cast<double>(shape.m) * static_cast<double>(shape.n) * result_bytes;
   cost.terms = {{by_tensor_cores ? "tensor" : "fp32", cost.waves * tile_cycles / clock},
                 {"l2", fetched / device["l2_bytes_per_second"]},
-                {"dram", batch * shape.bytes() / dram},
+                {"dram", dram_seconds(batch * shape.bytes() - written, written, device)},
                 {"launch", device["kernel_floor_seconds"]}};
-  // A tile's result is stored when its sums are complete, while another tile multiplies.
-  const double stored = cost.waves * sms * elements * result_bytes / dram;
-  const double multiplied = std::max(cost.terms[0].second, cost.terms[1].second);
-  const auto largest = std::max_element(
-      cost.terms.begin(), cost.terms.end(),
-      [](const auto& one, const auto& other) { return one.second < other.second; });
-  cost.bound = largest->first;
+  const auto less = [](const auto& one, const auto& other) { return one.second < other.second; };
+  cost.bound = std::max_element(cost.terms.begin(), cost.terms.end(), less)->first;
   cost.roof = unit_of(shape.type, device);
-  // As of kernels: filling and draining the machine cannot be hidden.
-  const double busiest = std::max(multiplied, cost.terms[2].second);
+  // Operands are fetched steps ahead of their products, so the busiest of these sets the pace.
+  const double busiest = std::max_element(cost.terms.begin(), cost.terms.end() - 1, less)->second;
+  // As of kernels, filling and draining the machine cannot be hidden: a tile's result is stored
+  // when its sums are complete, while another tile multiplies.
+  const double stored = dram_seconds(0, cost.waves * sms * elements * result_bytes, device);
   const double filling = cost.waves * device["dram_latency_cycles"] / clock;
-  cost.seconds = overlapped(multiplied + std::max(stored, cost.terms[2].second) + filling, busiest,
-                            tiles_at_once) +
+  cost.seconds = overlapped(busiest + stored + filling, busiest, tiles_at_once) +
                  combining_seconds(shape, device, batch, parts) + device["kernel_floor_seconds"];
   return cost;
 }

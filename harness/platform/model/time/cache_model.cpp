@@ -211,8 +211,12 @@ void serve_by_l2(const FootprintSums& f, const Population& p, const Held& held,
   const double fetched = first * fetches,
                pieces = std::min(fetched, p.extent * sector_bytes / caches.fetch_bytes);
   const double first_fetches = pieces + (fetched - pieces) * std::min(1.0, asked_once);
-  reads.dram_bytes =
-      caches.fetch_bytes * (first_fetches * (1 - held.fraction) + repeats * shares.missed * again);
+  const double missed = first_fetches * (1 - held.fraction) + repeats * shares.missed * again;
+  reads.dram_bytes = caches.fetch_bytes * missed;
+  // What is swept over is fetched in order.
+  reads.dram_jumps = p.is_swept ? 0
+                                : missed * static_cast<double>(f.read_jumps_by_block) /
+                                      static_cast<double>(f.read_fetches_by_block);
 }
 
 }  // namespace

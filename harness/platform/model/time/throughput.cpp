@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
-#include <cmath>
 
+#include "harness/platform/model/time/dram.hpp"
 #include "harness/platform/model/time/kernel_on_device.hpp"
 
 namespace gpubench::model {
@@ -30,16 +30,10 @@ std::array<MultiplyAddUnit, 5> multiply_add_units(const DeviceSpec& device) {
            {"int32", Arithmetic::mad_int32, 1, "int32_ops_per_clock_per_sm"}}};
 }
 
-// What the best kernels reach lies between reads alone, half of each, and writes alone: in a
-// straight line.
 double dram_seconds(const Traffic& traffic, const DeviceSpec& device) {
-  const double bytes = traffic.dram_read_bytes + traffic.dram_write_bytes;
-  const double writes = bytes > 0 ? traffic.dram_write_bytes / bytes : 0;
-  const double mixed = device["dram_mixed_efficiency"];
-  const double efficiency = writes < 0.5
-                                ? std::lerp(device["dram_read_efficiency"], mixed, 2 * writes)
-                                : std::lerp(mixed, device["dram_write_efficiency"], 2 * writes - 1);
-  return bytes / (device["dram_bytes_per_second"] * efficiency);
+  return dram_seconds(traffic.dram_read_bytes, traffic.dram_write_bytes, device) +
+         traffic.dram_idle_bytes /
+             (device["dram_bytes_per_second"] * device["dram_read_efficiency"]);
 }
 
 // The L1 stage takes a request a cycle at best, looks tags up in banks, and moves data: for loads

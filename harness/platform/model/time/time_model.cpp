@@ -21,7 +21,8 @@ std::vector<Term> throughput_terms(const KernelOnDevice& kernel, const Traffic& 
   if (traffic.link_seconds > 0) add("link", traffic.link_seconds);
   if (const double seconds = dsm_seconds(kernel); seconds > 0) add("dsm", seconds);
   add("dram", dram_seconds(traffic, device));
-  add("l2", traffic.l2_sectors * sector_bytes / device["l2_bytes_per_second"]);
+  add("l2",
+      (traffic.l2_sectors * sector_bytes + traffic.l2_idle_bytes) / device["l2_bytes_per_second"]);
   add("l1", l1_seconds(kernel, traffic));
   add("shared", shared_seconds(kernel, traffic));
   add("issue", issue_seconds(kernel));

@@ -57,13 +57,16 @@ struct KernelProfile {
 
 // Where a kernel's global accesses are served, whole grid.
 struct Traffic {
-  double l1_bytes = 0;      // through the data banks of L1, idle lanes of a pass included
-  double shared_bytes = 0;  // the same of shared memory, but for what loads return packed
-  double l2_sectors = 0;    // that left the SMs for this device's L2
-  double link_bytes = 0;    // to or from other devices, whichever direction has more
-  double link_seconds = 0;  // for these, and for what is the host's
+  double l1_bytes = 0;       // through the data banks of L1, idle lanes of a pass included
+  double shared_bytes = 0;   // the same of shared memory, but for what loads return packed
+  double l2_sectors = 0;     // that left the SMs for this device's L2
+  double l2_idle_bytes = 0;  // that L2 could have moved meanwhile: beside sectors read alone or
+                             // written in part
+  double link_bytes = 0;     // to or from other devices, whichever direction has more
+  double link_seconds = 0;   // for these, and for what is the host's
   double dram_read_bytes = 0;
   double dram_write_bytes = 0;
+  double dram_idle_bytes = 0;   // that memory could have read while it was on the way elsewhere
   double l1_hit_fraction = 0;   // of the sectors read
   double l1_wait_fraction = 0;  // of the sectors that loads wait for: served by L1
   double l2_hit_fraction = 0;   // of the sectors that left the SMs to be read

@@ -50,11 +50,26 @@ double bytes_through_l1(const KernelOnDevice& kernel) {
              sector_bytes;
 }
 
+// L2 reads no less than so many bytes for a sector, and is held up by one that is written in part.
+double idle_bytes_of_l2(const FootprintSums& f, const Reads& reads, double scale,
+                        const DeviceSpec& device) {
+  const auto requests = static_cast<double>(f.read_requests);
+  const double alone = requests > 0 ? static_cast<double>(f.read_alone) / requests : 0;
+  const auto beyond_sector = [&](const char* figure) {
+    return device.find(figure).value_or(sector_bytes) - sector_bytes;
+  };
+  return reads.leaving_l1 * alone * beyond_sector("l2_fetch_bytes") +
+         static_cast<double>(f.write_requests_in_part) * scale *
+             beyond_sector("l2_partial_write_bytes");
+}
+
 // What one allocation of the device's own adds.
 void add_own(const FootprintSums& f, const Reads& reads, double resident, double scale,
-             Traffic& traffic) {
+             const DeviceSpec& device, Traffic& traffic) {
   traffic.l2_sectors += reads.leaving_l1 + static_cast<double>(f.write_requests) * scale;
+  traffic.l2_idle_bytes += idle_bytes_of_l2(f, reads, scale, device);
   traffic.dram_read_bytes += reads.dram_bytes;
+  traffic.dram_idle_bytes += reads.dram_jumps * device.find("dram_jump_bytes").value_or(0);
   // What L2 still holds is overwritten in place. A sector written in part is first read, unless the
   // kernel loads it anyway.
   // Blocks may all write the same few sectors (a histogram's bins): no more than there are.
@@ -130,7 +145,7 @@ Traffic traffic_of(const KernelOnDevice& kernel, const L2Contents& contents) {
     if (f.team > 0) {
       add_multicast(f, reads.leaving_l1, stores, sums);
     } else if (f.device == profile.device) {
-      add_own(f, reads, held[i].fraction, kernel.scale, traffic);
+      add_own(f, reads, held[i].fraction, kernel.scale, kernel.device, traffic);
     } else {  // what the peer's own memory does for it is left out
       sums.peer_reads += sector_bytes * reads.leaving_l1;
       sums.peer_writes += sector_bytes * stores;
