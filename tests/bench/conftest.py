@@ -6,6 +6,7 @@ import fcntl
 import json
 import math
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from functools import cache
@@ -16,10 +17,20 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("GPUBENCH_BUILD_DIR", ROOT / "build"))
+# Set by scripts/test --all.
+EVERYTHING = "GPUBENCH_ALL_TESTS" in os.environ
 
 # Rows that take next to no time, and how many they are: for runs that are broken off.
 SHORT_ROWS = "--benchmark_filter=^(coalescing|bank_conflicts)/strided"
 SHORT_ROWS_COUNT = 24
+
+# Rows of the default suite that take seconds and say little beside their neighbours: only
+# scripts/test --all runs them.
+LONG_ROWS = (
+    "training_step/step/with:(odd_vocabulary|buckets|fused_adamw)/hidden:2048"
+    "|gemm_ladder/(register_1d|register_2d|vectorised)/"
+    "|attention/tiled/seq:2048/head_dim:128/causal:1"
+)
 
 RowsOfConcept = Callable[..., dict[str, dict]]
 
@@ -35,6 +46,21 @@ def rows_of(*flags: str, build: Path = BUILD) -> dict[str, dict]:
     done = run(*flags, "--benchmark_format=json", build=build)
     assert done.returncode == 0, done.stderr
     return {row["name"]: row for row in json.loads(done.stdout)["benchmarks"]}
+
+
+def is_run(name: str, long_rows: str = LONG_ROWS) -> bool:
+    """Whether this run of the tests has the row."""
+    return EVERYTHING or not re.match(long_rows, name)
+
+
+def but_for(long_rows: str, rows: str, suite: str = "full") -> tuple[str, str]:
+    """The flags for these rows of a suite, without the long ones unless scripts/test --all runs."""
+    flags = (f"--suite={suite}", f"--benchmark_filter=^({rows})")
+    if EVERYTHING:
+        return flags
+    names = run("--benchmark_list_tests", *flags).stdout.split()
+    short = "|".join(name for name in names if is_run(name, long_rows))
+    return flags[0], f"--benchmark_filter=^({short})$"
 
 
 def seconds_of_a_busy_memory(waiting: float, busy: float, queue: float) -> float:
@@ -79,7 +105,8 @@ def daily() -> list[str]:
 @pytest.fixture(scope="session")
 def rows_of_concept(daily: list[str], tmp_path_factory: pytest.TempPathFactory) -> RowsOfConcept:
     """rows_of_concept(name, device="h200-sxm"): its rows of the default suite, or of the full one
-    if that has none. They are run once, for all tests and for all processes of pytest."""
+    if that has none, without LONG_ROWS. They are run once, for all tests and for all processes of
+    pytest."""
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent  # the one that they share
@@ -91,7 +118,7 @@ def rows_of_concept(daily: list[str], tmp_path_factory: pytest.TempPathFactory) 
         with kept.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not kept.exists():
-                flags = (f"--suite={suite}", f"--benchmark_filter=^{concept}/")
+                flags = but_for(LONG_ROWS, f"{concept}/", suite)
                 kept.write_text(json.dumps(rows_of(f"--device=model:{device}", *flags)))
             return json.loads(kept.read_text())
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from .conftest import RowsOfConcept, rows_of
+from .conftest import EVERYTHING, RowsOfConcept, rows_of
 
 TOKENS, HIDDEN = 16384, 2048
 SMS, CLOCK, LAUNCH = 132, 1.98e9, 4.2e-6  # of the h200-sxm's device file
@@ -48,7 +48,7 @@ def speed_up(rows: dict[str, dict], seq: int, **others: int) -> float:
 
 
 def test_memory_grows_with_the_square_or_not_at_all(rows: dict[str, dict]) -> None:
-    assert len(rows) == 12
+    assert len(rows) == (12 if EVERYTHING else 11)
     for found in rows.values():
         seq, head_dim = found["arguments"]["seq"], found["arguments"]["head_dim"]
         heads = TOKENS // seq * HIDDEN // head_dim
@@ -157,6 +157,7 @@ def test_short_rows_cost_either_way_more_for_a_score(rows: dict[str, dict]) -> N
     assert gains == sorted(gains, reverse=True)
 
 
+@pytest.mark.release
 def test_what_is_not_seen_costs_next_to_nothing(rows: dict[str, dict]) -> None:
     whole, half = (row(rows, "tiled", 2048, causal=causal) for causal in (0, 1))
     assert 0.5 < half["real_time"] / whole["real_time"] < 0.6

@@ -55,6 +55,7 @@ def test_the_rows_of_a_claim_are_the_programs(case: Case, everything: list[str])
             assert any(re.fullmatch(pattern.format_map(arguments), other) for other in everything)
 
 
+@pytest.mark.release
 def test_the_models_rows_answer(rows_of_concept: RowsOfConcept, tmp_path: Path) -> None:
     asked = {case.rows.partition("/")[0] for case in CASES if is_there(case)}
     rows = [row for concept in sorted(asked) for row in rows_of_concept(concept).values()]

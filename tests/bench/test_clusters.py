@@ -6,14 +6,17 @@ import re
 
 import pytest
 
-from .conftest import RowsOfConcept, figures, rows_of
+from .conftest import EVERYTHING, RowsOfConcept, but_for, figures, rows_of
 
 DEVICE = "h200-sxm"
+LONG_ROWS = "clusters/(sum/cluster:(4|8|16)|(multicast|separate)/cluster:(8|16))$"
+SUMS = (1, 2, 4, 8, 16) if EVERYTHING else (1, 2)
+TILED = (2, 4, 8, 16) if EVERYTHING else (2, 4)
 
 
 @pytest.fixture(scope="module")
 def rows() -> dict[str, dict]:
-    found = rows_of(f"--device=model:{DEVICE}", "--suite=full", "--benchmark_filter=^clusters/")
+    found = rows_of(f"--device=model:{DEVICE}", *but_for(LONG_ROWS, "clusters/"))
     assert not [name for name, row in found.items() if row.get("error_occurred")]
     assert not [name for name, row in found.items() if row.get("skipped")]
     return found
@@ -72,7 +75,7 @@ def test_a_multicast_brings_more_than_l2_gives(rows: dict[str, dict]) -> None:
         return {n: row["useful_bytes_per_second"] for n, row in by_size(rows, kernel).items()}
 
     multicast, separate = rates("multicast"), rates("separate")
-    assert set(multicast) == set(separate) == {2, 4, 8, 16}
+    assert set(multicast) == set(separate) == set(TILED)
     l2 = rows["clusters/read_l2"]["useful_bytes_per_second"]
     for size in separate:
         assert separate[size] == pytest.approx(l2, rel=0.1), size
@@ -82,7 +85,7 @@ def test_a_multicast_brings_more_than_l2_gives(rows: dict[str, dict]) -> None:
     assert rows["clusters/multicast/cluster:2"]["label"] == "l2"
     figure = figures(DEVICE)
     shared = figure["shared_bytes_per_clock_per_sm"] * figure["sm_count"] * figure["sm_clock_hz"]
-    for size in (4, 8, 16):
+    for size in TILED[1:]:
         assert 2.4 * l2 < multicast[size] < shared, size
 
 
@@ -95,7 +98,7 @@ def test_a_launch_costs_the_same_with_clusters(rows: dict[str, dict]) -> None:
 def test_a_sum_is_bound_by_memory_whoever_adds_up_the_last_words(rows: dict[str, dict]) -> None:
     sums = by_size(rows, "sum")
     assert {row["label"] for row in sums.values()} == {"dram"}
-    times = [sums[size]["real_time"] for size in (1, 2, 4, 8, 16)]
+    times = [sums[size]["real_time"] for size in SUMS]
     assert max(times) < 1.03 * min(times)
     # A word from each other block, and a store per cluster.
     for size, row in sums.items():
@@ -116,7 +119,8 @@ def test_an_older_device_skips_every_row(device: str, why: str) -> None:
 
 
 def test_a_device_without_large_clusters_skips_them() -> None:
-    rows = rows_of("--device=model:rtx-5090", "--suite=full", "--benchmark_filter=^clusters/")
+    others = "--benchmark_filter=^clusters/([^s]|separate/)"  # sums take long
+    rows = rows_of("--device=model:rtx-5090", "--suite=full", others)
     skipped = {name for name, row in rows.items() if row.get("skipped")}
     tiled = {name for name in rows if name.split("/")[1] in ("multicast", "separate")}
     too_large = {name for name in rows if name.endswith("cluster:16")} - tiled

@@ -9,7 +9,10 @@ import pytest
 
 from .conftest import RowsOfConcept, figures, rows_of
 
-DEVICES = ["h200-sxm", "h100-sxm", "a100-80-sxm", "b200", "l40s", "rtx-4090"]
+DEVICES = [
+    *("h200-sxm", "a100-80-sxm", "b200", "rtx-4090"),
+    *(pytest.param(name, marks=pytest.mark.release) for name in ("h100-sxm", "l40s")),
+]
 LEAST = 0.98
 # Each generation's own instruction of the Tensor Cores.
 OF_GENERATION = {"h200-sxm": "wgmma", "h100-sxm": "wgmma", "b200": "tcgen05"}

@@ -56,8 +56,8 @@ def usual() -> dict[str, dict]:
     return rows_of("--device=model:h200-sxm", "--suite=quick", one_row_of_each_concept())
 
 
-DAILY = ["late", "all-at-once"]  # what most kernels would notice, and everything
-OTHERS = ["one-queue", "eight-queues", "random-order", "slow-host"]
+DAILY = ["all-at-once"]
+OTHERS = ["late", "one-queue", "eight-queues", "random-order", "slow-host"]
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import NamedTuple
 
 import pytest
 
-from .conftest import RowsOfConcept, figures, rows_of
+from .conftest import EVERYTHING, RowsOfConcept, but_for, figures, rows_of
 
 SMS, CLOCK, SCHEDULERS = 132, 1.98e9, 4  # of the h200-sxm's device file
 L2 = 9.9e12
@@ -18,6 +19,7 @@ MMA_SYNC = 0.66
 GEMM_CLOCK, GEMM_EFFICIENCY = 1.71e9, 0.742
 IN_STEP, BARRIER = 2048, 60  # cycles: the model's fitted constants (docs/model-accuracy.md)
 SIZE = 2048
+SHORT = ("naive", "coalesced", "shared_tile", "double_buffered")  # not of LONG_ROWS
 FP32 = ("naive", "coalesced", "shared_tile", "register_1d", "register_2d", "vectorised")
 
 
@@ -40,11 +42,13 @@ def test_the_default_suite_is_short(rows: dict[str, dict]) -> None:
     }
 
 
+@pytest.mark.release
 def test_the_rungs_come_in_their_order(rows: dict[str, dict]) -> None:
     of_fp32 = [row["kernel"] for row in rows.values() if row["arguments"]["dtype"] == "fp32"]
     assert of_fp32 == [*FP32, "double_buffered", "library"]
 
 
+@pytest.mark.release
 def test_each_rung_is_faster(fp32: dict[str, dict]) -> None:
     times = [fp32[rung]["real_time"] for rung in (*FP32, "double_buffered")]
     assert times == sorted(times, reverse=True)
@@ -55,6 +59,7 @@ def test_each_rung_is_faster(fp32: dict[str, dict]) -> None:
     assert fp32["library"]["real_time"] > 0.9 * times[-1]
 
 
+@pytest.mark.release
 def test_intensity_grows_with_the_tile(fp32: dict[str, dict]) -> None:
     found = [fp32[rung]["tile_intensity"] for rung in FP32]
     assert found == sorted(found)
@@ -138,7 +143,10 @@ RUNGS = {
 }
 
 
-@pytest.mark.parametrize("kernel", RUNGS)
+@pytest.mark.parametrize(
+    "kernel",
+    [pytest.param(rung, marks=() if rung in SHORT else pytest.mark.release) for rung in RUNGS],
+)
 def test_the_law_is_what_an_sm_can_do(fp32: dict[str, dict], kernel: str) -> None:
     rung = RUNGS[kernel]
     law = 64 * SMS * CLOCK / rung.cycles() * rung.share_of_the_last_wave()
@@ -173,6 +181,7 @@ def test_coalesced_warps_wait_for_the_lines_that_they_share(fp32: dict[str, dict
     assert row["terms"]["latency"] == pytest.approx(turns * waits / CLOCK, rel=0.05)
 
 
+@pytest.mark.release
 def test_what_binds_moves_inwards(fp32: dict[str, dict]) -> None:
     bound = [fp32[rung]["label"] for rung in (*FP32, "double_buffered")]
     assert bound == ["l1", "latency", "shared", "shared", "shared", "fp32", "fp32"]
@@ -243,7 +252,8 @@ def test_fp8_is_the_librarys(bf16: dict[str, dict]) -> None:
 def test_an_older_device_has_neither_wgmma_nor_tcgen05() -> None:
     found = rows_of(
         "--device=model:a100-80-sxm",
-        "--benchmark_filter=^gemm_ladder/(mma_sync|wgmma_tma|tcgen05)/",
+        "--suite=full",
+        "--benchmark_filter=^gemm_ladder/(mma_sync|wgmma_tma|tcgen05)/dtype:bf16/n:2048$",
     )
     skipped = {row["kernel"]: row.get("skip_reason", "") for row in found.values()}
     assert skipped == {
@@ -253,9 +263,16 @@ def test_an_older_device_has_neither_wgmma_nor_tcgen05() -> None:
     }
 
 
+@cache
+def ladder_of_bf16(device: str) -> dict[str, dict]:
+    """The rungs of the default suite's size."""
+    rungs = "gemm_ladder/(mma_sync|wgmma_tma|tcgen05|tcgen05_pair)/dtype:bf16/n:4096$"
+    return rows_of(f"--device=model:{device}", *but_for("gemm_ladder/mma_sync/", rungs))
+
+
 @pytest.mark.parametrize("device", ["b200", pytest.param("gb300", marks=pytest.mark.release)])
-def test_blackwell_has_the_rung_of_tcgen05(device: str, rows_of_concept: RowsOfConcept) -> None:
-    rows = rows_of_concept("gemm_ladder", device)
+def test_blackwell_has_the_rung_of_tcgen05(device: str) -> None:
+    rows = ladder_of_bf16(device)
     rung = rows["gemm_ladder/tcgen05/dtype:bf16/n:4096"]
     assert not rung.get("skipped"), rung
     intensity = 128 * 256 / (128 + 256)
@@ -266,19 +283,16 @@ def test_blackwell_has_the_rung_of_tcgen05(device: str, rows_of_concept: RowsOfC
     assert rung["label"] == "l2"
     assert rung["terms"]["l2"] == pytest.approx(moved / l2, rel=0.01)
     assert rung["real_time"] * 1e-6 < 1.1 * (rung["terms"]["l2"] + rung["terms"]["launch"])
-    older = rows["gemm_ladder/mma_sync/dtype:bf16/n:4096"]
-    assert older["real_time"] / rung["real_time"] > 1.5
     assert rows["gemm_ladder/wgmma_tma/dtype:bf16/n:4096"]["skipped"]
+    if EVERYTHING:
+        older = rows["gemm_ladder/mma_sync/dtype:bf16/n:4096"]
+        assert older["real_time"] / rung["real_time"] > 1.5
 
 
 @pytest.mark.parametrize("device", ["b200", pytest.param("b300", marks=pytest.mark.release)])
 def test_a_pair_of_sms_loads_half_of_b(device: str) -> None:
     size = 4096
-    found = rows_of(
-        f"--device=model:{device}",
-        "--suite=full",
-        f"--benchmark_filter=^gemm_ladder/tcgen05(_pair)?/dtype:bf16/n:{size}$",
-    )
+    found = ladder_of_bf16(device)
     alone = found[f"gemm_ladder/tcgen05/dtype:bf16/n:{size}"]
     pair = found[f"gemm_ladder/tcgen05_pair/dtype:bf16/n:{size}"]
     intensity = 256 * 256 / (256 + 256)

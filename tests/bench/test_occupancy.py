@@ -8,18 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import ROOT, rows_of, seconds_of_a_busy_memory
+from .conftest import EVERYTHING, ROOT, but_for, rows_of, seconds_of_a_busy_memory
 
 # From the h200-sxm's device file, in seconds.
 DRAM_LATENCY, TURNAROUND, QUEUE = (cycles / 1.98e9 for cycles in (689, 464, 225))
 SMS, MOST_WARPS = 132, 64
 LOADS_A_THREAD = 64
+WAVES = (1, 2, 4, 8, 16) if EVERYTHING else (1, 2)
+LONG_ROWS = (
+    "occupancy/(waves/waves:(4|8|16)/|fma_by_block/block:(512|1024)/"
+    "|(copy|fma)/warps:(?!(4|8|16|24|32|64)/))"
+)
 
 
 @pytest.fixture(scope="module")
 def rows() -> dict[str, dict]:
-    flags = ("--device=model:h200-sxm", "--suite=full")
-    return rows_of(*flags, "--benchmark_filter=^(occupancy/|stream/copy/dtype:fp32/bytes:16)")
+    flags = but_for(LONG_ROWS, "occupancy/|stream/copy/dtype:fp32/bytes:16")
+    return rows_of("--device=model:h200-sxm", *flags)
 
 
 def plane(rows: dict[str, dict], kernel: str) -> dict[tuple[int, int], dict]:
@@ -34,7 +39,7 @@ def plane(rows: dict[str, dict], kernel: str) -> dict[tuple[int, int], dict]:
 
 def test_occupancy_is_the_runtimes_own_case_by_case(rows: dict[str, dict]) -> None:
     cases = [r for r in rows.values() if "resident_blocks" in r and "warps" in r["arguments"]]
-    assert len(cases) > 200
+    assert len(cases) > (200 if EVERYTHING else 100)
     for row in cases:
         warps = row["resident_blocks"] * row["arguments"].get("block", 128) / 32
         assert warps == row["arguments"]["warps"], row["name"]
@@ -127,7 +132,7 @@ def test_registers_are_not_guessed(rows: dict[str, dict]) -> None:
 
 
 def test_a_block_too_many_costs_a_wave(rows: dict[str, dict]) -> None:
-    for waves in (1, 2, 4, 8, 16):
+    for waves in WAVES:
         whole = rows[f"occupancy/waves/waves:{waves}/extra:0"]
         more = rows[f"occupancy/waves/waves:{waves}/extra:1"]
         assert more["real_time"] / whole["real_time"] == pytest.approx(1 + 1 / waves, rel=0.05)

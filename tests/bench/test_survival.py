@@ -150,7 +150,7 @@ def trials(count: int, tmp_path: Path, whole: Path, seed: int) -> list[str]:
 def test_a_run_ended_at_any_moment_is_finished_as_if_nothing_had_been(
     tmp_path: Path, whole: Path
 ) -> None:
-    outcomes = trials(10, tmp_path, whole, seed=1)
+    outcomes = trials(len(ENDING), tmp_path, whole, seed=1)
     assert outcomes.count("finished") >= 2
 
 

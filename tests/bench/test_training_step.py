@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .conftest import RowsOfConcept, rows_of
+from .conftest import EVERYTHING, RowsOfConcept, is_run, rows_of
 
 WALLS = ("compute", "bandwidth", "overhead", "communication", "starved")
 LARGE, SMALL = 2048, 256
@@ -32,13 +32,29 @@ MOVES: dict[tuple[int, str], dict[str, int]] = {
 }
 
 
+# Rows of the full suite that take seconds: only scripts/test --all runs them.
+LONG = ("tiled", "checkpointing", "clipping", "sharded", "fp8")
+
+
+def moves() -> list:
+    """The cases of MOVES."""
+
+    def is_long(hidden: int, switch: str) -> bool:
+        name = f"training_step/step/with:{switch}/hidden:{hidden}"
+        return switch in LONG or not is_run(name)
+
+    return [
+        pytest.param(*case, marks=pytest.mark.release if is_long(*case) else ()) for case in MOVES
+    ]
+
+
 @pytest.fixture(scope="module")
 def rows(rows_of_concept: RowsOfConcept) -> dict[str, dict]:
     """The default suite's, and what else the tests compare."""
-    large, small = "tiled|checkpointing|clipping|sharded|fp8", "item_late|fast_graph|accumulation"
-    return rows_of_concept("training_step") | of_the_full_suite(
-        f"({large})/hidden:{LARGE}|({small})/hidden:{SMALL}"
-    )
+    wanted = f"(item_late|fast_graph|accumulation)/hidden:{SMALL}"
+    if EVERYTHING:
+        wanted += f"|({'|'.join(LONG)})/hidden:{LARGE}"
+    return rows_of_concept("training_step") | of_the_full_suite(wanted)
 
 
 def of_the_full_suite(pattern: str) -> dict[str, dict]:
@@ -59,7 +75,7 @@ def change(rows: dict[str, dict], hidden: int, switch: str, wall: str) -> float:
 
 
 @pytest.mark.parametrize("wall", WALLS)
-@pytest.mark.parametrize(("hidden", "switch"), MOVES)
+@pytest.mark.parametrize(("hidden", "switch"), moves())
 def test_a_switch_moves_its_wall_and_no_other(
     rows: dict[str, dict], hidden: int, switch: str, wall: str
 ) -> None:
@@ -88,6 +104,7 @@ def test_a_large_step_is_made_of_products_and_a_small_one_is_not(rows: dict[str,
     )
 
 
+@pytest.mark.release
 def test_hfu_is_above_mfu_where_something_is_computed_again(rows: dict[str, dict]) -> None:
     base, again = step(rows, LARGE), step(rows, LARGE, "checkpointing")
     assert base["hfu"] == pytest.approx(base["mfu"], rel=1e-3)
@@ -100,10 +117,11 @@ def test_memory_is_counted_by_kind(rows: dict[str, dict]) -> None:
     assert base["weight_bytes"] == weights * (4 + 2)  # fp32, and a copy in bf16
     assert base["state_bytes"] == 2 * 4 * weights
     assert base["gradient_bytes"] == 2 * weights + 2 * 50304 * LARGE  # the table's in fp32
-    for switch in ("tiled", "checkpointing"):
+    for switch in ("tiled", "checkpointing") if EVERYTHING else ():
         assert step(rows, LARGE, switch)["activation_bytes"] < 0.9 * base["activation_bytes"]
 
 
+@pytest.mark.release
 def test_buckets_hide_most_of_what_comes_before_the_last(rows: dict[str, dict]) -> None:
     end, buckets = (
         step(rows, LARGE, switch)["communication_seconds"] for switch in ("all_reduce", "buckets")
@@ -112,6 +130,7 @@ def test_buckets_hide_most_of_what_comes_before_the_last(rows: dict[str, dict]) 
     assert table * end * 0.9 < buckets < 0.8 * end
 
 
+@pytest.mark.release
 def test_sharded_states_take_an_eighth_and_cost_the_all_reduce_again(
     rows: dict[str, dict],
 ) -> None:
@@ -168,6 +187,7 @@ def test_what_takes_most_of_a_step_binds_it(rows: dict[str, dict]) -> None:
         assert (row.get("grade_roof") == "tensor_bf16") == (longest == "compute"), name
 
 
+@pytest.mark.release
 def test_fp8_halves_the_linear_products_of_the_layers(rows: dict[str, dict]) -> None:
     base, fp8 = step(rows, LARGE), step(rows, LARGE, "fp8")
     weights = 2 * 12 * LARGE**2
