@@ -15,6 +15,8 @@ BYTES = 16  # an instruction
 # Smaller than the instruction cache of an SM of any architecture (Turing's, the smallest of those
 # that were measured, has 46 KB before constants' cache; a partition's own has 12 KB and more).
 MOST_BYTES = 16384
+# Hardly anything is otherwise for it than for sm_100a.
+LATER = pytest.param("sm_103a", marks=pytest.mark.release)
 
 
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90a"])
@@ -74,7 +76,7 @@ TENSOR_MEMORY = {
 }
 
 
-@pytest.mark.parametrize("architecture", ["sm_100a", "sm_103a"])
+@pytest.mark.parametrize("architecture", ["sm_100a", LATER])
 def test_one_thread_asks_for_products_in_tensor_memory(tmp_path: Path, architecture: str) -> None:
     _, code = code_of_peaks(tmp_path, "tcgen05", TENSOR_MEMORY, architecture)
     for dtype, instruction in TENSOR_MEMORY.items():
@@ -106,7 +108,7 @@ def is_of_two_blocks_throughout(body: str) -> bool:
     return of_one is None and body.count(" UTCBAR.2CTA.MULTICAST ") == 1
 
 
-@pytest.mark.parametrize("architecture", ["sm_100a", "sm_103a"])
+@pytest.mark.parametrize("architecture", ["sm_100a", LATER])
 def test_one_thread_asks_for_the_products_of_a_pair(tmp_path: Path, architecture: str) -> None:
     types = [t for t in TENSOR_MEMORY if (t, architecture) != ("Int8", "sm_103a")]
     for dtype, body in text_of_pairs(tmp_path, "tcgen05_pair", types, architecture).items():
@@ -120,7 +122,7 @@ def test_one_thread_asks_for_the_products_of_a_pair(tmp_path: Path, architecture
 WITH_SCALES_IN_TENSOR_MEMORY = {"Mxfp8": "UTCQMMA", "Nvfp4": "UTCOMMA"}
 
 
-@pytest.mark.parametrize("architecture", ["sm_100a", "sm_103a"])
+@pytest.mark.parametrize("architecture", ["sm_100a", LATER])
 def test_one_thread_copies_scales_and_asks_for_products(tmp_path: Path, architecture: str) -> None:
     types = WITH_SCALES_IN_TENSOR_MEMORY
     _, code = code_of_peaks(tmp_path, "scaled_tcgen05", types, architecture)
@@ -151,7 +153,9 @@ def test_one_thread_copies_the_scales_of_a_pair(
 WITH_SCALES = {"Mxfp8": "QMMA.SF.16832", "Nvfp4": "OMMA.SF.16864"}
 
 
-@pytest.mark.parametrize("architecture", ["sm_120a", "sm_121a"])
+@pytest.mark.parametrize(
+    "architecture", ["sm_120a", pytest.param("sm_121a", marks=pytest.mark.release)]
+)
 def test_products_with_block_scales_are_one_instruction(tmp_path: Path, architecture: str) -> None:
     cubin, code = code_of_peaks(tmp_path, "scaled_mma", WITH_SCALES, architecture)
     listing = "".join(text_of(cubin).values())
@@ -162,7 +166,7 @@ def test_products_with_block_scales_are_one_instruction(tmp_path: Path, architec
         assert not counts.keys() & {"LDL", "STL", "HMMA", "LDS", "SHFL"}, counts
 
 
-@pytest.mark.parametrize("architecture", ["sm_100a", "sm_103a"])
+@pytest.mark.parametrize("architecture", ["sm_100a", LATER])
 def test_the_rung_of_tcgen05_has_the_copy_engine_and_the_tensor_cores(
     tmp_path: Path, architecture: str
 ) -> None:
@@ -181,7 +185,7 @@ def test_the_rung_of_tcgen05_has_the_copy_engine_and_the_tensor_cores(
     assert not counts.keys() & {"LDL", "STL", "HMMA", "LDG"}, counts
 
 
-@pytest.mark.parametrize("architecture", ["sm_100a", "sm_103a"])
+@pytest.mark.parametrize("architecture", ["sm_100a", LATER])
 def test_the_rung_of_pairs_is_of_two_blocks_throughout(tmp_path: Path, architecture: str) -> None:
     rung = ROOT / "kernels/gemm_ladder/tcgen05_pair.cuh"
     cubin = nvcc(rung, tmp_path / "rung.cubin", "-cubin", f"-arch={architecture}")
@@ -202,7 +206,7 @@ def test_the_rung_of_pairs_is_of_two_blocks_throughout(tmp_path: Path, architect
     assert not re.search(r" (LDL|STL|HMMA|LDG)\b", body)
 
 
-@pytest.mark.parametrize("architecture", ["sm_100a", "sm_103a"])
+@pytest.mark.parametrize("architecture", ["sm_100a", LATER])
 def test_attention_multiplies_weights_from_tensor_memory(tmp_path: Path, architecture: str) -> None:
     source = tmp_path / "attention.cu"
     maps = ", ".join(3 * ["const __grid_constant__ CUtensorMap"])
@@ -228,7 +232,7 @@ def test_attention_multiplies_weights_from_tensor_memory(tmp_path: Path, archite
         assert not re.search(r" (LDL|STL|HMMA|LDG)\b", body)
 
 
-@pytest.mark.parametrize("architecture", ["sm_90a", "sm_100a", "sm_103a"])
+@pytest.mark.parametrize("architecture", ["sm_90a", "sm_100a", LATER])
 def test_a_multicast_is_one_instruction_of_the_copy_engine(
     tmp_path: Path, architecture: str
 ) -> None:
@@ -257,7 +261,14 @@ def test_a_multicast_is_one_instruction_of_the_copy_engine(
     assert not re.search(r"\b(LDL|STL|LDG)\b", multicast + separate)
 
 
-@pytest.mark.parametrize("architecture", ["sm_90", "sm_90a", "sm_100a", "sm_103a", "sm_120a"])
+@pytest.mark.parametrize(
+    "architecture",
+    [
+        "sm_90a",
+        "sm_100a",
+        *(pytest.param(a, marks=pytest.mark.release) for a in ("sm_90", "sm_103a", "sm_120a")),
+    ],
+)
 def test_the_switch_is_asked_by_one_instruction_for_16_bytes(
     tmp_path: Path, architecture: str
 ) -> None:
@@ -280,7 +291,10 @@ def test_the_switch_is_asked_by_one_instruction_for_16_bytes(
         assert not re.search(r"\b(LDGMC|STG|LDL|STL|ATOMG)\b", to_all)
 
 
-@pytest.mark.parametrize("architecture", ["sm_75", "sm_80", "sm_86", "sm_89"])
+@pytest.mark.parametrize(
+    "architecture",
+    ["sm_89", *(pytest.param(a, marks=pytest.mark.release) for a in ("sm_75", "sm_80", "sm_86"))],
+)
 def test_before_hopper_it_is_a_trap(tmp_path: Path, architecture: str) -> None:
     cubin = nvcc(of_switch(tmp_path), tmp_path / "sums.cubin", "-cubin", f"-arch={architecture}")
     code = code_of(cubin)
