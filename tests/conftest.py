@@ -17,10 +17,16 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (REPORTS, os.environ.get
 
 # Where several processes share them, the longest must not come last.
 LONGEST = (
-    "test_submissions",
     "test_concepts",
+    "test_submissions",
+    "test_read_only",
+    "test_compiled_code",
+    "test_killed_nights",
+    "test_situations",
     "test_audit",
     "test_validate_gpu",
+    "test_fortnight",
+    "test_diagnosis",
     "test_cli",
 )
 

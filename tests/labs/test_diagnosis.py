@@ -102,7 +102,10 @@ def test_a_notebook_has_what_a_diagnosis_needs(tmp_path: Path) -> None:
         assert needed in text
 
 
-@pytest.mark.parametrize("device", LAB.devices)
+@pytest.mark.parametrize(
+    "device",
+    [LAB.devices[0], *(pytest.param(d, marks=pytest.mark.release) for d in LAB.devices[1:])],
+)
 def test_a_step_has_the_same_wall_on_every_device(device: str, prepared: object) -> None:
     traces = traces_of_skeleton(LAB, BUILD, device)
     assert LAB.timeline is not None
@@ -165,6 +168,7 @@ def graded(solution: Path, text: str) -> Report:
     return grade(LAB, Submission(solution, answers), BUILD, device="model:h200-sxm", seed=7)
 
 
+@pytest.mark.release
 def test_losses_may_be_written_where_they_are_wanted(prepared: list[Lab], tmp_path: Path) -> None:
     """The host's memory is mapped, so nothing is left to copy."""
     copy = (
@@ -176,6 +180,7 @@ def test_losses_may_be_written_where_they_are_wanted(prepared: list[Lab], tmp_pa
     assert report.points == pytest.approx(100), [part.lines for part in report.parts]
 
 
+@pytest.mark.release
 def test_only_a_faster_step_is_told_its_walls(prepared: list[Lab], tmp_path: Path) -> None:
     """Those of a step as it was handed out are its diagnosis."""
     slow = (LAB.folder / "solution.cuh").read_text()

@@ -103,13 +103,19 @@ def uses(names: list[str], types: tuple[str, ...]) -> str:
 @pytest.mark.parametrize(
     ("names", "types", "least"),
     [
-        (of_libm(), ("float", "double", "int"), 90),
+        pytest.param(of_libm(), ("float", "double", "int"), 90, marks=pytest.mark.release),
         (of_cuda("device_language.h", "integer_functions.h"), ("float", "int", "unsigned"), 25),
         (of_cuda("special_functions.h"), ("float",), 10),
         (of_cuda("float16.h"), ("__half", "__half2"), 40),
-        (of_cuda("float16.h"), BF16, 40),
-        (of_cuda("cuda_fp16.h"), ("float", "unsigned short", "__half", "__half2"), 20),
-        (of_cuda("cuda_bf16.h"), ("float", "unsigned short", *BF16), 20),
+        pytest.param(of_cuda("float16.h"), BF16, 40, marks=pytest.mark.release),
+        pytest.param(
+            *(of_cuda("cuda_fp16.h"), ("float", "unsigned short", "__half", "__half2"), 20),
+            marks=pytest.mark.release,
+        ),
+        pytest.param(
+            *(of_cuda("cuda_bf16.h"), ("float", "unsigned short", *BF16), 20),
+            marks=pytest.mark.release,
+        ),
     ],
     ids=["libm", "language", "special", "fp16", "bf16", "of fp16", "of bf16"],
 )

@@ -91,10 +91,15 @@ def test_a_step_is_no_outlier(store: Store) -> None:
     assert noise.outliers == 0
 
 
+def in_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ugly, "KINDS", KINDS[-1:])
+    monkeypatch.setattr(ugly, "_QUIET", 1)
+
+
 def test_the_command_prints_the_table_and_draws(
     tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ugly, "KINDS", KINDS[-1:])
+    in_small(monkeypatch)
     code = main(
         [
             "calibrate-judge",
@@ -122,8 +127,9 @@ def test_the_command_prints_the_table_and_draws(
     assert "must be a fraction" in capsys.readouterr().err
 
 
+@pytest.mark.release
 def test_the_outcome_does_not_depend_on_the_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ugly, "KINDS", KINDS[-1:])
+    in_small(monkeypatch)
     few = [run(Noise(), S, 2, 30, 1, workers, lambda _: None) for workers in (1, 2)]
     assert few[0].false_slow == few[1].false_slow
     assert few[0].ugly == few[1].ugly

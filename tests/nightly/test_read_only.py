@@ -20,6 +20,7 @@ from .conftest import judged, process_file, put_night, put_nights
 NAME, SLOW = "a/b/n:1", {"a/b/n:1": 1.2e-4}
 Asked = subprocess.CompletedProcess[str]
 Ask = Callable[..., Asked]
+RELEASE = pytest.mark.release  # a Python of its own and the judge take a second
 
 _MOUNT = 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"'
 # What lets root write without permission.
@@ -83,7 +84,9 @@ def content(store: Store) -> dict[str, bytes | None]:
     }
 
 
-@pytest.mark.parametrize("known", ["nothing", "all nights", "a broken index"])
+@pytest.mark.parametrize(
+    "known", [pytest.param("nothing", marks=RELEASE), "all nights", "a broken index"]
+)
 def test_it_answers_as_one_that_can_be_written_to(store, capsys, ask: Ask, known) -> None:
     if known != "nothing":
         judged(store)
@@ -102,9 +105,9 @@ def test_it_answers_as_one_that_can_be_written_to(store, capsys, ask: Ask, known
     ("command", "words"),
     [
         (["status", "--json"], f'"benchmark": "{NAME}"'),
-        (["query", "machines"], NAME),
+        pytest.param(["query", "machines"], NAME, marks=RELEASE),
         (["export", "openmetrics", "/dev/stdout"], "gpubench_time_seconds"),
-        (["export", "junit", "/dev/stdout"], NAME),
+        pytest.param(["export", "junit", "/dev/stdout"], NAME, marks=RELEASE),
         (["report", "--out=/dev/stdout"], NAME),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
@@ -132,8 +135,8 @@ def test_a_decision_is_refused_in_one_line(store, ask: Ask) -> None:
     [
         ["acknowledge", "a/*", "--until=2999-01-01", "--reason=known"],
         ["run", "--program=/bin/true", "--machine=lab"],
-        ["learn", "--program=/bin/true", "--machine=lab"],
-        ["index"],
+        pytest.param(["learn", "--program=/bin/true", "--machine=lab"], marks=RELEASE),
+        pytest.param(["index"], marks=RELEASE),
         ["index", "--rebuild"],
     ],
     ids=" ".join,
@@ -154,7 +157,15 @@ def test_the_page_needs_another_place(store) -> None:
     assert (seen.returncode, seen.stdout, seen.stderr) == (2, "", line)
 
 
-@pytest.mark.parametrize("place", ["nights/lab", "nights/lab/000003", "index.sqlite", "decisions"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "nights/lab",
+        pytest.param("nights/lab/000003", marks=RELEASE),
+        "index.sqlite",
+        pytest.param("decisions", marks=RELEASE),
+    ],
+)
 def test_the_page_is_written_where_only_a_part_belongs_to_another_user(store, place) -> None:
     judged(store)
     (store.root / "decisions").mkdir(exist_ok=True)
