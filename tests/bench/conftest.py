@@ -27,10 +27,12 @@ SHORT_ROWS_COUNT = 24
 # Rows of the default suite that take seconds and say little beside their neighbours: only
 # scripts/test --all runs them.
 LONG_ROWS = (
-    "training_step/step/with:(odd_vocabulary|buckets|fused_adamw)/hidden:2048"
-    "|gemm_ladder/(register_1d|register_2d|vectorised)/"
+    "training_step/step/with:(odd_vocabulary|buckets|fused_adamw|starved|all_reduce)/hidden:2048"
+    "|gemm_ladder/(register_1d|register_2d|vectorised|mma_sync)/"
     "|attention/tiled/seq:2048/head_dim:128/causal:1"
 )
+# Concepts of which a row takes seconds.
+LONG_CONCEPTS = ("attention", "gemm_ladder", "training_step")
 
 RowsOfConcept = Callable[..., dict[str, dict]]
 
@@ -74,11 +76,13 @@ def seconds_of_a_busy_memory(waiting: float, busy: float, queue: float) -> float
 
 
 def first_rows(names: list[str], of: Literal["concept", "kernel"]) -> list[str]:
-    """The first row of each concept, or of each kernel of it."""
+    """The first row of each concept, or of each kernel of it; without LONG_CONCEPTS unless
+    scripts/test --all runs."""
     parts = 1 if of == "concept" else 2
     first: dict[tuple[str, ...], str] = {}
     for name in names:
-        first.setdefault(tuple(name.split("/")[:parts]), name)
+        if EVERYTHING or not name.startswith(LONG_CONCEPTS):
+            first.setdefault(tuple(name.split("/")[:parts]), name)
     return list(first.values())
 
 

@@ -182,6 +182,7 @@ def full() -> dict[str, dict]:
     return rows_of(*flags, f"--benchmark_filter=^all_reduce/{wanted}")
 
 
+@pytest.mark.release
 def test_a_line_is_through_what_single_sizes_take(full: dict[str, dict]) -> None:
     lines = {r["arguments"]["of"]: r for r in full.values() if r["name"].endswith("/ranks:8")}
     assert len(lines) == 5

@@ -73,6 +73,7 @@ def expected_seconds(kernel: str, tile: int, ahead: int) -> float:
     return max(loaded, phases_seconds(kernel, tile, ahead)) + LAUNCH
 
 
+@pytest.mark.release
 def test_time_follows_the_tiles_under_way(rows: dict[str, dict]) -> None:
     assert len(rows) > 30
     for row in rows.values():

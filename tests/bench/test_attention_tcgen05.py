@@ -17,7 +17,8 @@ def rows(device: str, of: str) -> dict[str, dict]:
     return rows_of(f"--device=model:{device}", "--suite=full", f"--benchmark_filter={of}")
 
 
-@pytest.mark.parametrize("device", ["b200", pytest.param("b300", marks=pytest.mark.release)])
+@pytest.mark.release
+@pytest.mark.parametrize("device", ["b200", "b300"])
 def test_one_thread_multiplies_while_warps_take_the_softmax(device: str) -> None:
     seq = 1024
     found = rows(device, rf"^attention/(tcgen05|tiled)/seq:{seq}/")
@@ -46,7 +47,8 @@ def test_one_thread_multiplies_while_warps_take_the_softmax(device: str) -> None
         assert 0.5 < causal["real_time"] / row["real_time"] < 0.75
 
 
-@pytest.mark.parametrize("device", ["b200", pytest.param("b300", marks=pytest.mark.release)])
+@pytest.mark.release
+@pytest.mark.parametrize("device", ["b200", "b300"])
 def test_no_row_is_beyond_its_law(device: str) -> None:
     found = rows(
         device, r"^attention/(tcgen05/seq:(128|1024)/|grouped/by:tcgen05/seq:256/)"

@@ -120,6 +120,7 @@ def figures_of(path: Path) -> dict[str, dict]:
     return json.loads(path.read_text())["figures"]
 
 
+@pytest.mark.release
 def test_every_figure_comes_back(perturbed: Path, tmp_path: Path, capsys) -> None:
     out = tmp_path / "found.json"
     assert main(["calibrate", str(perturbed), "--from-model", "--base", BASE, "-o", str(out)]) == 0
@@ -136,6 +137,7 @@ def test_every_figure_comes_back(perturbed: Path, tmp_path: Path, capsys) -> Non
     assert {figure: found[figure] for figure in same} == {figure: true[figure] for figure in same}
 
 
+@pytest.mark.release
 def test_all_figures_of_the_rules_are_tried_but_those_that_cannot_be(perturbed: Path) -> None:
     by = calibration.rules()
     assert {rule.figure for rule in by.rules} == set(FACTORS) | set(NOT_GIVEN_BACK)
@@ -157,6 +159,7 @@ def test_every_row_that_a_rule_names_exists() -> None:
                 assert any(re.fullmatch(branch, name) for name in names), branch
 
 
+@pytest.mark.release
 def test_the_program_takes_what_was_written(perturbed: Path, tmp_path: Path) -> None:
     # As if measured: such rows have a clock, and the figures are marked as calibrated.
     document = json.loads(perturbed.read_text())
@@ -177,6 +180,7 @@ def test_the_program_takes_what_was_written(perturbed: Path, tmp_path: Path) -> 
     assert spacing == pytest.approx(stream * FACTORS["launch_stream_seconds"], rel=1e-3)
 
 
+@pytest.mark.release
 def test_the_page_tells_these_figures(perturbed: Path, tmp_path: Path) -> None:
     out = tmp_path / "found.json"
     assert main(["calibrate", str(perturbed), "--from-model", "--base", BASE, "-o", str(out)]) == 0

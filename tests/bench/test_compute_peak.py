@@ -91,6 +91,7 @@ def test_each_type_is_a_multiple_of_bf16_and_nearly_all_run_every_day(daily: lis
     }
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("device", ["b200", "b300"])
 def test_a_pair_of_sms_has_the_rate_of_two(device: str, daily: list[str]) -> None:
     found = rows_of(

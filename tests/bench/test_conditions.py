@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import BUILD, ROOT, rows_of, run
+from .conftest import BUILD, ROOT, first_rows, rows_of, run
 
 PROFILES = ROOT / "tests" / "data" / "conditions"
 ROW = "--benchmark_filter=^coalescing/strided_read/stride:1$"
@@ -45,10 +45,8 @@ def test_conditions_that_cannot_be_read_are_one_clear_line(tmp_path: Path) -> No
 
 def one_row_of_each_concept() -> str:
     """A filter: of the quick suite."""
-    first: dict[str, str] = {}
-    for name in run("--suite=quick", "--benchmark_list_tests").stdout.split():
-        first.setdefault(name.split("/")[0], name)
-    return "--benchmark_filter=^(" + "|".join(first.values()) + ")$"
+    names = run("--suite=quick", "--benchmark_list_tests").stdout.split()
+    return "--benchmark_filter=^(" + "|".join(first_rows(names, of="concept")) + ")$"
 
 
 @pytest.fixture(scope="module")

@@ -144,6 +144,7 @@ GPU_BENCHMARK(points, by_word);
 """
 
 
+@pytest.mark.release
 def test_counts_of_copied_structs_are_said_to_be_a_guess(tree: Path, tmp_path: Path) -> None:
     (tree / "kernels/points.cuh").write_text(POINTS_KERNEL)
     (tree / "bench/points.cu").write_text(POINTS_BENCH)

@@ -228,7 +228,9 @@ def test_without_a_file_the_rest_is_shown_too(format_: str) -> None:
         assert [row.get("error_kind") for row in rows] == ["crash", None, None, None]
 
 
-@pytest.mark.parametrize("isolation", ["fault", "concept", "row"])
+@pytest.mark.parametrize(
+    "isolation", ["fault", pytest.param("concept", marks=pytest.mark.release), "row"]
+)
 def test_results_do_not_depend_on_who_shares_a_process(isolation: str, tmp_path: Path) -> None:
     concepts = "bank_conflicts/strided/bytes:8|coalescing/records|host_sync/never_reading"
     rows = f"--benchmark_filter=^({concepts})"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from .conftest import EVERYTHING, RowsOfConcept, but_for, figures, rows_of
+from .conftest import RowsOfConcept, figures, rows_of
 
 SMS, CLOCK, SCHEDULERS = 132, 1.98e9, 4  # of the h200-sxm's device file
 L2 = 9.9e12
@@ -202,6 +202,7 @@ def bf16(rows: dict[str, dict]) -> dict[str, dict]:
     }
 
 
+@pytest.mark.release
 def test_in_bf16_the_instruction_and_then_l2_bind(bf16: dict[str, dict]) -> None:
     assert list(bf16) == ["mma_sync", "wgmma_tma", "library"]
     peak = SMS * 4096 * CLOCK
@@ -233,6 +234,7 @@ def test_in_bf16_the_instruction_and_then_l2_bind(bf16: dict[str, dict]) -> None
     assert 1.5 < bf16["mma_sync"]["real_time"] / bf16["wgmma_tma"]["real_time"] < 2
 
 
+@pytest.mark.release
 def test_the_tensor_cores_are_a_ladder_of_their_own(
     fp32: dict[str, dict], bf16: dict[str, dict]
 ) -> None:
@@ -267,10 +269,11 @@ def test_an_older_device_has_neither_wgmma_nor_tcgen05() -> None:
 def ladder_of_bf16(device: str) -> dict[str, dict]:
     """The rungs of the default suite's size."""
     rungs = "gemm_ladder/(mma_sync|wgmma_tma|tcgen05|tcgen05_pair)/dtype:bf16/n:4096$"
-    return rows_of(f"--device=model:{device}", *but_for("gemm_ladder/mma_sync/", rungs))
+    return rows_of(f"--device=model:{device}", "--suite=full", f"--benchmark_filter=^{rungs}")
 
 
-@pytest.mark.parametrize("device", ["b200", pytest.param("gb300", marks=pytest.mark.release)])
+@pytest.mark.release
+@pytest.mark.parametrize("device", ["b200", "gb300"])
 def test_blackwell_has_the_rung_of_tcgen05(device: str) -> None:
     rows = ladder_of_bf16(device)
     rung = rows["gemm_ladder/tcgen05/dtype:bf16/n:4096"]
@@ -283,13 +286,13 @@ def test_blackwell_has_the_rung_of_tcgen05(device: str) -> None:
     assert rung["label"] == "l2"
     assert rung["terms"]["l2"] == pytest.approx(moved / l2, rel=0.01)
     assert rung["real_time"] * 1e-6 < 1.1 * (rung["terms"]["l2"] + rung["terms"]["launch"])
+    older = rows["gemm_ladder/mma_sync/dtype:bf16/n:4096"]
+    assert older["real_time"] / rung["real_time"] > 1.5
     assert rows["gemm_ladder/wgmma_tma/dtype:bf16/n:4096"]["skipped"]
-    if EVERYTHING:
-        older = rows["gemm_ladder/mma_sync/dtype:bf16/n:4096"]
-        assert older["real_time"] / rung["real_time"] > 1.5
 
 
-@pytest.mark.parametrize("device", ["b200", pytest.param("b300", marks=pytest.mark.release)])
+@pytest.mark.release
+@pytest.mark.parametrize("device", ["b200", "b300"])
 def test_a_pair_of_sms_loads_half_of_b(device: str) -> None:
     size = 4096
     found = ladder_of_bf16(device)

@@ -122,6 +122,7 @@ def test_who_reads_one_step_late_loses_next_to_nothing(rows: dict[str, dict]) ->
     assert not [r["name"] for r in late.values() if abs(r["law_ratio"] - 1) > r["law_tolerance"]]
 
 
+@pytest.mark.release
 def test_who_sleeps_while_waiting_notices_later(figures: dict[str, float]) -> None:
     rows = rows_of(
         "--suite=full", f"--device=model:{DEVICE}", "--benchmark_filter=^host_sync/wait/"

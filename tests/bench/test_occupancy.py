@@ -14,10 +14,10 @@ from .conftest import EVERYTHING, ROOT, but_for, rows_of, seconds_of_a_busy_memo
 DRAM_LATENCY, TURNAROUND, QUEUE = (cycles / 1.98e9 for cycles in (689, 464, 225))
 SMS, MOST_WARPS = 132, 64
 LOADS_A_THREAD = 64
-WAVES = (1, 2, 4, 8, 16) if EVERYTHING else (1, 2)
+WAVES = (1, 2, 4, 8, 16) if EVERYTHING else (1,)
 LONG_ROWS = (
-    "occupancy/(waves/waves:(4|8|16)/|fma_by_block/block:(512|1024)/"
-    "|(copy|fma)/warps:(?!(4|8|16|24|32|64)/))"
+    "occupancy/(waves/waves:(2|4|8|16)/|fma_by_block/block:(512|1024)/"
+    "|(copy|fma)/warps:(?!(4|8|16|32|64)/))"
 )
 
 

@@ -25,7 +25,9 @@ def rows(device: str, kernel: str) -> dict[str, dict]:
     )
 
 
-@pytest.mark.parametrize("kernel", TILES)
+@pytest.mark.parametrize(
+    "kernel", ["tcgen05", pytest.param("tcgen05_pair", marks=pytest.mark.release)]
+)
 @pytest.mark.parametrize("device", ["b200", pytest.param("b300", marks=pytest.mark.release)])
 def test_it_is_bound_by_its_tiles_and_by_its_start(device: str, kernel: str) -> None:
     found = rows(device, kernel)

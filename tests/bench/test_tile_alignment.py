@@ -67,6 +67,7 @@ def test_the_default_suite_is_short(rows: dict[str, dict]) -> None:
     assert not [name for name, row in rows.items() if row.get("skipped")]
 
 
+@pytest.mark.release
 def test_k_steps_at_alignments_and_at_nothing_else(full: dict[str, dict]) -> None:
     by_dtype = {"bf16": 8, "fp16": 8, "tf32": 4, "int8": 16}
     for dtype, elements in by_dtype.items():
