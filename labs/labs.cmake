@@ -32,7 +32,8 @@ function(gpubench_labs suffix)
     PRIVATE ${lab_UNIT_LIBRARIES} gpubench_warnings)
   target_compile_options(lab_language${suffix} PRIVATE ${plain})
   if(lab_LANGUAGE STREQUAL "CXX")  # nvcc has no precompiled headers
-    target_precompile_headers(lab_language${suffix} PRIVATE <cuda_runtime.h> <cmath>)
+    target_precompile_headers(lab_language${suffix} PRIVATE <cuda_runtime.h> <cmath>
+      <functions_of_values.h>)
   endif()
   foreach(check IN LISTS GPUBENCH_LABS)
     get_filename_component(folder ${check} DIRECTORY)
