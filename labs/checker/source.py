@@ -1,7 +1,8 @@
 """What the text of a solution must not have: anything that is not CUDA's language.
 
 It is read as the compiler reads it, token by token. What would make the two readings differ, such
-as raw strings, lines that go on, digraphs and macros, has no place in a solution at all.
+as raw strings, lines that go on, digraphs and macros that hide a word, has no place in a solution
+at all.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ INCLUDES = {
     "cuda_bf16.h",
     "mma.h",
     "cooperative_groups.h",
+    "cooperative_groups/reduce.h",
     "cuda_pipeline_primitives.h",
     "dynamic_shared.hpp",
     "warp_mma.hpp",
     "math_constants.h",
     *("cmath", "cfloat", "climits", "cstdint", "cstddef", "cassert"),
     *("math.h", "float.h", "limits.h", "stdint.h", "stddef.h", "assert.h"),
-    *("limits", "type_traits"),
+    *("algorithm", "array", "limits", "type_traits", "utility"),
 }
 WORDS = {
     "asm": "inline assembly",
@@ -43,16 +45,25 @@ ATTRIBUTES = {"fallthrough", "likely", "maybe_unused", "nodiscard", "unlikely"}
 # Names that the language reserves are the compiler's and the harness's, but for CUDA's own.
 RESERVED = re.compile(r"_[A-Z_].*|.*__.*|gpubench_.*", re.S)
 CUDAS = re.compile(
-    r"__(global|device|host|shared|restrict|launch_bounds|forceinline|noinline|align"
-    r"|grid_constant)__|__restrict"
-    r"|__(syncthreads|syncwarp|threadfence|half|half2|nv_\w+|float_to_tf32)"
-    r"|__(popc|clz|ffs|brev)(ll)?|__u?mul(24|hi)|__ld(g|ca|cg|cs|lu|cv)|__st(wb|cg|cs|wt)"
-    r"|__(shfl|shfl_up|shfl_down|shfl_xor|ballot|any|all)_sync"
-    r"|__(cos|exp10|exp|log10|log2|log|sin|tan|pow|fdivide)f|__f(rcp|sqrt|div|maf|ma)_rn"
+    r"__(global|device|host|shared|restrict|launch_bounds|forceinline|noinline|inline|align"
+    r"|grid_constant)__|__(restrict|inline)"
+    r"|__(syncthreads(_and|_or|_count)?|syncwarp|threadfence(_block|_system)?|nanosleep)"
+    r"|__(half|half2|nv_\w+|float_to_tf32|longlong_as_double)"
+    r"|__(popc|clz|ffs|brev)(ll)?|__u?mul(24|hi|64hi)|__(byte_perm|dp4a|funnelshift_[lr])"
+    r"|__ld(g|ca|cg|cs|lu|cv)|__st(wb|cg|cs|wt)"
+    r"|__(shfl|shfl_up|shfl_down|shfl_xor|ballot|any|all|match_any|match_all)_sync"
+    r"|__reduce_(add|min|max|and|or|xor)_sync"
+    r"|__(cos|exp10|exp|log10|log2|log|sin|tan|pow|fdivide|saturate)f"
+    r"|__f(rcp|sqrt|add|sub|mul|div|maf|ma)_rn|__d(add|sub|mul|div|sqrt)_rn"
     r"|__pipeline_(memcpy_async|commit|wait_prior)"
     r"|__h2?[a-z]+\d?(_rn|_nan)?|__(float|double|int|uint|ushort|half|bfloat16|low|high|halves)\w*"
     r"|__(lows|highs|floats)\w*2\w*"
 )
+# A macro that is the name of a number, or of an expression of numbers and such names.
+NUMBER_NAMED = re.compile(
+    r"\s*#\s*define\s+(?!\w*__)[A-Z][A-Z0-9_]*\s(?!.*/\*)(?P<value>[-+*/%()<>\w.\s]+)", re.A
+)
+NUMBER_OR_NAME = re.compile(r"\.?\d[\w.]*|[A-Z][A-Z0-9_]*", re.A)
 TOKENS = re.compile(
     r"(?P<comment>//[^\n]*|/\*.*?\*/)"
     r"|(?P<raw>(?:u8|[uUL])?R\")"
@@ -76,20 +87,24 @@ def faults_of(text: str, name: str) -> list[str]:
         for wrong in _of_line(line, code[number - 1]):
             faults[f"{name}:{number}: {wrong} has no place in a solution"] = None
     for number, tokens in _by_line(text):
-        for wrong in _of_tokens(tokens):
+        for wrong in _of_tokens(tokens, code[number - 1]):
             faults[f"{name}:{number}: {wrong}"] = None
     return list(faults)
 
 
 def _without_comment(found: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", " ", found[0]) if found.lastgroup == "comment" else found[0]
+    """Blanks instead of a comment, but for the marks of one that goes on in the next line."""
+    if found.lastgroup != "comment":
+        return found[0]
+    blank = re.sub(r"[^\n]", " ", found[0])
+    return "/*" + blank[2:] if "\n" in blank else blank
 
 
 def _of_line(line: str, code: str) -> Iterator[str]:
     """What would hide a line's text from whoever reads it; `code`: the line without comments."""
     if line.rstrip().endswith("\\"):
         yield "a backslash at the end of a line"
-    if any(digraph in code for digraph in ("%:", "<:", "<%")):
+    if any(digraph in code for digraph in ("%:", "<:", ":>", "<%", "%>")):
         yield "a digraph"
     if re.search(r"[\0-\b\v\f\x0e-\x1f\x7f]|\r.", line):
         yield "a control character"
@@ -118,9 +133,10 @@ def numbered_tokens(text: str) -> Iterator[tuple[int, str]]:
             yield from ((number, token) for _, token in tokens)
 
 
-def _of_tokens(tokens: list[Token]) -> Iterator[str]:
+def _of_tokens(tokens: list[Token], line: str) -> Iterator[str]:
+    """`line`: the one that they begin in, without comments that end there."""
     if tokens and tokens[0][1] == "#":
-        yield from _of_directive(tokens)
+        yield from _of_directive(tokens, line)
         return
     for i, (kind, token) in enumerate(tokens):
         if kind == "raw":
@@ -143,6 +159,8 @@ def _of_tokens(tokens: list[Token]) -> Iterator[str]:
                 "extern __shared__: the labs have dynamic_shared() for that, of "
                 '#include "dynamic_shared.hpp"'
             )
+        elif token == "__shared__" and tokens[i + 1 : i + 2] == [("word", "alignas")]:
+            yield "__shared__ alignas(...): write alignas(...) in front of __shared__"
         elif token == "[" and [t for _, t in tokens[i : i + 2]] == ["[", "["]:
             names = [t for k, t in tokens[i + 2 : i + 8] if k == "word" or t in ":]"]
             if not names or names[0] not in ATTRIBUTES or names[1:2] != ["]"]:
@@ -150,7 +168,14 @@ def _of_tokens(tokens: list[Token]) -> Iterator[str]:
                 yield f"[[{shown}]]: an attribute has no place in a solution"
 
 
-def _of_directive(tokens: list[Token]) -> Iterator[str]:
+def _names_a_number(line: str) -> bool:
+    found = NUMBER_NAMED.fullmatch(line)
+    return found is not None and all(
+        NUMBER_OR_NAME.fullmatch(word) for word in re.findall(r"[\w.]+", found["value"])
+    )
+
+
+def _of_directive(tokens: list[Token], line: str) -> Iterator[str]:
     words = [token for _, token in tokens[1:]]
     shown = "#" + " ".join(words)
     if words[:1] == ["include"]:
@@ -165,7 +190,14 @@ def _of_directive(tokens: list[Token]) -> Iterator[str]:
                 f"{shown}: a pragma has no place in a solution, but for once and unroll, "
                 "which takes an expression of names and numbers"
             )
+    elif words[:1] == ["define"]:
+        if not _names_a_number(line):
+            yield (
+                f"{shown}: a macro has no place in a solution, but for a number's name in capitals "
+                "on one line, such as #define TILE 32"
+            )
     else:
         yield (
-            f"{shown}: a solution is what it looks like, wherever it is compiled: no macros, no #if"
+            f"{shown}: a solution is what it looks like, wherever it is compiled: no #if (#pragma "
+            "once keeps a file from being included twice)"
         )

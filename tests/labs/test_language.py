@@ -92,6 +92,24 @@ def of_cuda(*headers: str) -> list[str]:
     return sorted(called - {"__launch_bounds__", "__align__", "__syncthreads", "__half2"})
 
 
+# Of g++, and not of CUDA.
+OF_GCC = re.compile(r"__(builtin_\w+|attribute__|constinit|int128|SANITIZE_THREAD__)")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        *("device_language.h", "integer_functions.h", "special_functions.h", "float16.h"),
+        *("cuda_fp16.h", "cuda_bf16.h", "cuda_pipeline_primitives.h"),
+    ],
+)
+def test_a_solution_may_name_all_that_the_model_has_of_cuda(header: str) -> None:
+    text = re.sub(r"//.*", "", (INCLUDE / header).read_text())
+    names = {name for name in re.findall(r"\b__\w+", text) if not OF_GCC.fullmatch(name)}
+    assert len(names) > 3
+    assert {name for name in names if not source.CUDAS.fullmatch(name)} == set()
+
+
 def uses(names: list[str], types: tuple[str, ...]) -> str:
     text = HEAD
     for name in names:

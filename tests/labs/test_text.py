@@ -47,12 +47,46 @@ def test_no_other_words_follow_unroll(turns: str) -> None:
     assert "a pragma has no place in a solution" in fault
 
 
+@pytest.mark.parametrize(
+    "value",
+    ["32", "(32) // side", "0xffffffffu", "-1.5e-6f", "(SIDE * (ROWS_2 + 1) / 2)", "8 /* a */"],
+)
+def test_a_macro_may_name_a_number(value: str) -> None:
+    assert source.faults_of(f"  #  define TILE\t{value}\r\n", "solution.cuh") == []
+
+
+@pytest.mark.parametrize(
+    "macro",
+    [
+        *("TILE", "TILE asm", "TILE (asm)", "TILE float", "TILE(x) x", "TILE() 1", "TILE 1 ## 2"),
+        *("tile 32", "_TILE 32", "TILE__ 32", "TILE 1, 2", "TILE 32;", 'TILE "a"', "TILE 'a'"),
+        *("TILE 1 /*\n*/ , as ## m", "TILE 1 /* a */ /*\n*/", "TILE /*\n*/ 1"),
+    ],
+)
+def test_no_other_macro_has_a_place(macro: str) -> None:
+    (fault, *_) = source.faults_of(f"#define {macro}\n", "solution.cuh")
+    assert "a macro has no place in a solution, but for a number's name" in fault
+
+
+def test_a_macro_without_end_is_read_in_a_moment() -> None:
+    began = time.process_time()
+    for text in (f"#define A 1{' ' * MOST_SOURCE_BYTES}x", f"#define{' ' * MOST_SOURCE_BYTES}x"):
+        assert source.faults_of(text, "solution.cuh")
+    assert time.process_time() - began < 10
+
+
+def test_alignas_stands_in_front() -> None:
+    (fault,) = source.faults_of("__shared__ alignas(16) float of[4];\n", "solution.cuh")
+    assert "write alignas(...) in front of __shared__" in fault
+    assert source.faults_of("alignas(16) __shared__ float of[4];\n", "solution.cuh") == []
+
+
 def test_a_question_is_no_fault() -> None:
     # C++20 has no trigraphs.
     assert source.faults_of("// is this right??/\nint a = 1 /* why??= */;\n", "solution.cuh") == []
 
 
-@pytest.mark.parametrize("text", ["%:define a", "<:", "<% int a;"])
+@pytest.mark.parametrize("text", ["%:define a", "<:", "a :>", "<% int a;", "%>"])
 def test_digraphs_have_no_place(text: str) -> None:
     assert any("a digraph" in fault for fault in source.faults_of(text, "solution.cuh"))
 
@@ -82,7 +116,7 @@ def test_what_of_cuda_the_labs_lack_is_called_that(text: str, said: str) -> None
 def test_the_page_names_the_headers_and_names_that_are_known() -> None:
     page = (ROOT / "labs" / "README.md").read_text()
     rules = page.split("A solution must follow these rules:")[1].split("\nCompiler warnings")[0]
-    named = set(re.findall(r"`([\w.]+)(?:\(\))?`", rules))
+    named = set(re.findall(r"`([\w./]+)(?:\(\))?`", rules))
     of_c = [name for name in source.INCLUDES if name.startswith("c") and "." not in name]
     assert source.INCLUDES - {f"{name[1:]}.h" for name in of_c} <= named
     names = {name for name in named if name.startswith("__")}
