@@ -210,7 +210,8 @@ def grade_correctness(
         }
         if ran.diagnoses:
             # It ended the launch; that CUDA fails from then on says nothing more.
-            part.lines += [f"{next(iter(wrong), 'lab')}: {text}" for text in ran.diagnoses[:3]]
+            first, *others = dict.fromkeys(ran.diagnoses)
+            part.lines += [f"{next(iter(wrong), 'lab')}: {first}", *others[:2]]
             return rows
         if wrong:
             part.lines += alike(wrong)

@@ -16,7 +16,9 @@ OF_CODE = (
     *(".cu", ".cuh", ".cc", ".cpp", ".cxx", ".c", ".h", ".hh", ".hpp", ".ptx", ".py", ".ipynb"),
     *(".zip", ".gz", ".tgz", ".xz", ".tar", ".7z", ".rar"),
 )
-MOST_LOOKED_AT = 1000  # files, of a folder that may hold anything
+# Of a folder that may hold anything.
+MOST_LOOKED_AT = 1000  # files
+MOST_DEPTH = 20  # folders within one another
 
 
 def submission_in(folder: Path) -> Submission:
@@ -79,7 +81,9 @@ def _files(folder: Path) -> Iterator[Path]:
     """But hidden ones, which systems and editors leave."""
     looked_at = 0
     for place, folders, files in os.walk(folder):
-        folders[:] = sorted(one for one in folders if not one.startswith("."))
+        looked_at += 1
+        is_deep = len(Path(place).relative_to(folder).parts) >= MOST_DEPTH
+        folders[:] = sorted(one for one in folders if not (one.startswith(".") or is_deep))
         for file in sorted(files):
             looked_at += 1
             if not file.startswith("."):

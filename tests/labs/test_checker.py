@@ -341,3 +341,13 @@ def test_a_broken_lab_file_is_named(tmp_path: Path) -> None:
     (folder / "lab.toml").write_text('title = "x"\n')
     with pytest.raises(LabError, match=r"lab\.toml: has no kernels"):
         course.load(folder)
+
+
+def test_what_the_emulator_says_again_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"error_occurred": True, "error_message": "cudaErrorIllegalAddress"}
+    ran = Ran({"lab/correct/n:1": row}, diagnoses=("a race", "a race", "a store", "a load", "more"))
+    monkeypatch.setattr(grade, "run_rows", lambda *_, **__: ran)
+    part = Part("correctness", 40)
+    program = build.Program(Path("lab"), Path("unit"))
+    grade.grade_correctness(program, Path(), "model:h200-sxm", 7, part, None)
+    assert part.lines == ["lab/correct/n:1: a race", "a store", "a load"]

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -206,6 +207,22 @@ def test_answers_alone_are_graded_but_not_beside_code(tmp_path: Path) -> None:
     (folder / "deeper" / "kernel.cpp").touch()
     why = "no solution.cuh in the folder itself, but deeper/kernel.cpp"
     assert handed_in.why_ungraded(folder) == why
+
+
+def test_folders_in_folders_have_an_end(tmp_path: Path) -> None:
+    folder = tmp_path / "ada"
+    (folder / "deep" / "er").mkdir(parents=True)
+    (folder / "deep" / "er" / "kernel.cpp").touch()
+    nested = "/".join("d" * 1500)  # deeper than Python calls itself
+    subprocess.run(["mkdir", "-p", nested], cwd=folder / "deep", check=True)
+    lacks = "no solution.cuh and no answers.toml in the folder"
+    try:
+        assert handed_in.misplaced(folder) == f"{lacks} itself, but deep/er/kernel.cpp"
+    finally:
+        subprocess.run(["rm", "-r", folder / "deep"], check=True)
+    for name in range(handed_in.MOST_LOOKED_AT):
+        (folder / "a" / str(name)).mkdir(parents=True)
+    assert handed_in.misplaced(folder) == lacks
 
 
 def class_of(tmp_path: Path, *names: str) -> Path:
