@@ -5,9 +5,7 @@
 // For code that nobody has compared with nvcc's, instruction by instruction: the labs' solutions.
 #pragma once
 
-#include <math.h>
-
-#include "harness/platform/model/include/special_functions.h"
+#include "harness/platform/model/include/device_language.h"
 
 extern "C" {
 #define GPUBENCH_OF_ONE(name, operations) [[gnu::const]] float name(float x) noexcept;
@@ -24,3 +22,6 @@ GPUBENCH_OF_TWO(fminf, )
 [[gnu::const]] float fmaf(float a, float b, float c) noexcept;
 [[gnu::const]] double fma(double a, double b, double c) noexcept;
 }
+
+[[gnu::const]] float __fadd_rn(float a, float b) noexcept;
+[[gnu::const]] float __fmul_rn(float a, float b) noexcept;
