@@ -16,7 +16,7 @@ OF_CODE = (
     *(".cu", ".cuh", ".cc", ".cpp", ".cxx", ".c", ".h", ".hh", ".hpp", ".ptx", ".py", ".ipynb"),
     *(".zip", ".gz", ".tgz", ".xz", ".tar", ".7z", ".rar"),
 )
-# Of a folder that may hold anything.
+# A folder may hold anything: what is looked at of it.
 MOST_LOOKED_AT = 1000  # files
 MOST_DEPTH = 20  # folders within one another
 

@@ -92,7 +92,7 @@ def of_cuda(*headers: str) -> list[str]:
     return sorted(called - {"__launch_bounds__", "__align__", "__syncthreads", "__half2"})
 
 
-# Of g++, and not of CUDA.
+# Names of g++, and not of CUDA.
 OF_GCC = re.compile(r"__(builtin_\w+|attribute__|constinit|int128|SANITIZE_THREAD__)")
 
 
