@@ -65,7 +65,7 @@ function(gpubench_model_concepts target)
     cmake_path(GET file PARENT_PATH folder)
     if(NOT folder STREQUAL "${GPUBENCH_HEADERS}/bench")
       set_property(SOURCE ${file} APPEND PROPERTY COMPILE_OPTIONS
-        $<TARGET_PROPERTY:gpubench_checked_arithmetic,INTERFACE_COMPILE_OPTIONS>)
+        $<TARGET_PROPERTY:gpubench_checked_kernels,INTERFACE_COMPILE_OPTIONS>)
     endif()
   endforeach()
 endfunction()

@@ -52,7 +52,7 @@ function(gpubench_labs suffix)
     target_compile_definitions(lab_${number}_unit${suffix} PRIVATE
       LAB_SOLUTION="${folder}/solution.cuh")
     if(lab_LANGUAGE STREQUAL "CXX")
-      target_link_libraries(lab_${number}_unit${suffix} PRIVATE gpubench_checked_arithmetic)
+      target_link_libraries(lab_${number}_unit${suffix} PRIVATE gpubench_checked_kernels)
       target_precompile_headers(lab_${number}_unit${suffix} REUSE_FROM lab_language${suffix})
     endif()
     add_executable(lab-${number}${suffix} EXCLUDE_FROM_ALL)

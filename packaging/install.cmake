@@ -8,7 +8,7 @@ set(share share/gpubench)
 set(pages share/doc/gpubench)
 
 set(installed gpubench gpubench-model gpubench_warnings gpubench_devices gpubench_core
-  gpubench_version gpubench_instrumented gpubench_checked_arithmetic gpubench_model
+  gpubench_version gpubench_instrumented gpubench_checked_kernels gpubench_model
   gpubench_model_harness gpubench_model_main gpubench_model_kernels)
 if(TARGET gpubench-cuda)
   list(APPEND installed gpubench-cuda gpubench_cuda_harness gpubench_cuda_kernels)

@@ -33,7 +33,34 @@ __device__ __noinline__ int of_zero(unsigned lane) {
 
 __global__ void return_value_kernel(int* out) { out[threadIdx.x] = of_zero(threadIdx.x); }
 
+template <class T, int size>
+struct Words {
+  T words[size];
+  __device__ T operator[](int i) const { return words[i]; }
+};
+
+// Each array has a neighbour behind it, into which a small index too large leads.
+__global__ void index_kernel(float* out, const int* indices, Indexed array) {
+  __shared__ float shared[64], beside[64];
+  float local[4] = {1, 2, 3, 4}, behind[4] = {5, 6, 7, 8};
+  Words<float, 4> words = {{1, 2, 3, 4}}, more = {{5, 6, 7, 8}};
+  const unsigned lane = threadIdx.x;
+  const int i = indices[lane];
+  shared[lane] = shared[lane + 32] = beside[lane] = beside[lane + 32] = static_cast<float>(lane);
+  __syncthreads();
+  float sum = behind[lane % 4] + more[static_cast<int>(lane % 4)] + beside[lane];
+  if (array == Indexed::shared) sum += shared[i];
+  if (array == Indexed::local) sum += local[i];
+  if (array == Indexed::member) sum += words[i];
+  const float* const end = shared + 64;  // no access
+  out[lane] = end[-1] + sum;
+}
+
 }  // namespace
+
+void index(float* out, const int* indices, Indexed array) {
+  launch(index_kernel, 1, 32, 0, nullptr, out, indices, array);
+}
 
 template <class From, class To>
 void convert(To* out, const From* in, unsigned lanes) {

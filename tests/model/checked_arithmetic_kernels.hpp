@@ -1,4 +1,5 @@
-// Kernels that compute what a GPU and the host's processor answer differently.
+// Kernels that compute what a GPU and the host's processor answer differently, and that leave
+// arrays.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -13,5 +14,9 @@ template <class T>
 void shift(T* out, const T* numbers, const int* by);
 // Every function that is entered returns a value, for a lane's number of 0 only.
 void return_value_of_zero(int* out);
+
+// One warp reads element indices[lane] of an array: of 64 words in shared memory, of 4 otherwise.
+enum class Indexed { shared, local, member };
+void index(float* out, const int* indices, Indexed array);
 
 }  // namespace gpubench::kernels

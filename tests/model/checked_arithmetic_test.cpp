@@ -1,5 +1,5 @@
-// What a GPU and the host's processor answer differently ends the kernel; all else is computed, and
-// counted as if nothing were checked.
+// What a GPU and the host's processor answer differently ends the kernel, and so does an index
+// beyond an array; all else is computed, and counted as if nothing were checked.
 #include "tests/model/checked_arithmetic_kernels.hpp"
 
 #include <gtest/gtest.h>
@@ -107,6 +107,30 @@ TEST_F(CheckedArithmeticTest, AFunctionWithoutItsReturnEndsTheKernel) {
                  "(1,0,0) of block (0,0,0) at checked_arithmetic_kernels.cpp:"),
       std::string::npos)
       << fault;
+}
+
+TEST_F(CheckedArithmeticTest, AnIndexBeyondAnArrayEndsTheKernel) {
+  using kernels::Indexed;
+  const std::vector<std::pair<Indexed, int>> sizes = {
+      {Indexed::shared, 64}, {Indexed::local, 4}, {Indexed::member, 4}};
+  for (const auto& [array, size] : sizes) {
+    const auto read = [&, array = array](int index) {
+      std::vector<int> indices(32);
+      indices[9] = index;
+      kernels::index(make<float>(32), upload(indices), array);
+    };
+    read(size - 1);
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
+    for (const int index : {size, size + 1, 50000, -1}) {
+      const std::string fault = fault_of([&] { read(index); });
+      EXPECT_NE(fault.find("out of bounds: index " + std::to_string(index) +
+                           " of an array that is 'float [" + std::to_string(size) +
+                           "]', by thread (9,0,0) of block (0,0,0) at "
+                           "checked_arithmetic_kernels.cpp:"),
+                std::string::npos)
+          << fault;
+    }
+  }
 }
 
 }  // namespace

@@ -164,6 +164,9 @@ class BlockRunner {
   // The current lane's trace has grown long: ends the block if the lane only waits.
   void look_for_vain_wait();
   [[noreturn]] void refuse(std::string_view what, const void* code) { block_.fault(what, code); }
+  [[noreturn]] void refuse_access(std::string_view what, const void* code) {
+    block_.fault_of_access(what, code);
+  }
 
   // --- what else the kernel's code calls, by subject ---
   WarpCollectives& collectives() { return collectives_; }

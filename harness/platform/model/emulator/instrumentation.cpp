@@ -1,9 +1,9 @@
 // The instrumentation's entry points. Kernels are compiled with -fsanitize=thread and
 // -fsanitize-coverage=trace-pc, which call these at every access, function and basic block; no
 // sanitizer runtime is linked. Host code of the same files calls them too and is let through. Where
-// the suite's authors have not compared kernels with nvcc's, arithmetic that a GPU and this
-// processor answer differently is checked, and ends here (gpubench_checked_arithmetic in
-// ../CMakeLists.txt).
+// the suite's authors have not compared kernels with nvcc's, indices of arrays are checked, and
+// arithmetic that a GPU and this processor answer differently, and end here
+// (gpubench_checked_kernels in ../CMakeLists.txt).
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -66,10 +66,10 @@ inline void access_struct(const void* address, EventKind kind, const void* code)
   access(static_cast<const char*>(address) + 8, 8, kind, code);
 }
 
-[[noreturn]] void refuse(const char* what, const void* code) {
+[[noreturn]] void refuse(const char* what, const void* code, bool is_access = false) {
   if (BlockRunner* const block = running_block) {
     const HostCode host;
-    block->refuse(what, code);
+    is_access ? block->refuse_access(what, code) : block->refuse(what, code);
   }
   // The host's code of the same files, which has no answer either.
   std::fprintf(stderr, "gpubench: %s at %s\n", what,
@@ -181,6 +181,22 @@ void __tsan_atomic_thread_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); 
 [[noreturn]] void __ubsan_handle_float_cast_overflow_abort(void*, unsigned long) {
   refuse("conversion of a float that is NaN or out of the integer's range",
          __builtin_return_address(0));
+}
+// The beginning of what the compiler hands over: where, and the types of the array and its index.
+struct Outside {
+  struct Type {
+    std::uint16_t kind, info;
+    char name[1];
+  };
+  const char* file;
+  std::uint32_t line, column;
+  const Type* array;
+};
+[[noreturn]] void __ubsan_handle_out_of_bounds_abort(const Outside* outside, unsigned long index) {
+  char what[160];
+  std::snprintf(what, sizeof what, "out of bounds: index %ld of an array that is %.100s,",
+                static_cast<long>(index), outside->array->name);
+  refuse(what, __builtin_return_address(0), true);
 }
 // g++ would go on with whatever function lies behind.
 [[noreturn]] void __ubsan_handle_missing_return(void*) {
