@@ -95,6 +95,17 @@ void with_size(unsigned size, Body&& body) {
   if (size == 32) body.template operator()<32>();
 }
 
+__global__ void sum_of_half_kernel(unsigned* sum, unsigned* out) {
+  const unsigned lane = threadIdx.x;
+  if (lane < 16) {
+    unsigned mine = lane;
+    out[lane] = __shfl_down_sync(0xffffu, mine, 8);
+    for (unsigned by = 8; by > 0; by /= 2) mine += __shfl_down_sync(0xffffu, mine, by);
+    if (lane == 0) *sum = mine;
+  }
+  __syncwarp();
+}
+
 }  // namespace
 
 const int grid_barrier_line = sync_line;
@@ -104,6 +115,9 @@ void rank_groups(GroupRanks* out, dim3 grid, dim3 block) {
 }
 void exchange_in_tiles(unsigned size, TileExchanges* out) {
   with_size(size, [&]<unsigned n>() { launch(exchange_kernel<n>, 1, 64, 0, nullptr, out); });
+}
+void sum_of_half(unsigned* sum, unsigned* out) {
+  launch(sum_of_half_kernel, 1, 32, 0, nullptr, sum, out);
 }
 void reduce_in_tiles(unsigned size, TileReductions* out, const int* in) {
   with_size(size, [&]<unsigned n>() { launch(reduce_kernel<n>, 1, 64, 0, nullptr, out, in); });

@@ -17,6 +17,10 @@ struct TileExchanges {
 };
 void exchange_in_tiles(unsigned size, TileExchanges* out);  // one block of 64; size 4, 16 or 32
 
+// The lower half of a warp: the sum of its lanes' numbers, by shuffles down that reach into the
+// upper half, which has not ended; and what comes from eight lanes on.
+void sum_of_half(unsigned* sum, unsigned* out);
+
 struct TileReductions {
   float sum;
   int least, greatest, both, either, odd;

@@ -35,6 +35,14 @@ TEST_F(GroupsTest, Ranks) {
   }
 }
 
+TEST_F(GroupsTest, WhatComesFromALaneThatTheMaskLeavesOutIsNoNumber) {
+  unsigned* out = make<unsigned>(17);
+  counts_of([&] { kernels::sum_of_half(out + 16, out); });
+  const std::vector<unsigned> values = download(out, 17);
+  for (unsigned lane = 0; lane < 16; ++lane) EXPECT_EQ(values[lane], lane < 8 ? lane + 8 : ~0u);
+  EXPECT_EQ(values[16], 120u);
+}
+
 TEST_F(GroupsTest, ExchangesStayInTheTile) {
   auto* out = make<kernels::TileExchanges>(threads);
   for (const unsigned size : {4u, 16u, 32u}) {

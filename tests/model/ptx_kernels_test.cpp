@@ -128,6 +128,19 @@ TEST_F(PtxKernels, HalvesOfAWarpNameAMaskEach) {
   EXPECT_NE(error.find("without a lane that its mask names"), std::string::npos) << error;
 }
 
+TEST_F(PtxKernels, WhatComesFromALaneThatTakesNoPartIsUndefined) {
+  const std::string body = by_thread +
+                           "setp.ge.u32 %p1, %r0, 16; @%p1 bra end;"
+                           "shfl.sync.down.b32 %r1, %r0, 8, 31, 0xffff;"
+                           "setp.ge.u32 %p1, %r0, ";
+  const std::string end = "; @%p1 bra end; st.global.u32 [%l1], %r1; end: bar.warp.sync -1;";
+  const PtxWords all = run(body + "8" + end, words(32), 8, {.threads = 32});
+  EXPECT_EQ(error, "");
+  for (std::uint32_t i = 0; i < 8; ++i) EXPECT_EQ(all[i], i + 8) << i;
+  run(body + "9" + end, words(32), 9, {.threads = 32});
+  EXPECT_NE(error.find("was never computed"), std::string::npos) << error;
+}
+
 TEST_F(PtxKernels, WarpsReduceAndMatch) {
   const std::string body = by_thread +
                            "and.b32 %r1, %r0, 3; redux.sync.add.u32 %r2, %r0, -1;"

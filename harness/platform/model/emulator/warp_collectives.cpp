@@ -188,12 +188,12 @@ std::uint64_t WarpCollectives::combined(const Taking* lanes, int lane, unsigned 
   return mine.operation == warp_operation::match_any || equal == present ? equal : 0;
 }
 
-// A source outside the segment, or not taking part, gives the lane its own value back.
+// A source outside the segment gives the lane its own value back. CUDA leaves open what comes from
+// a lane that the mask leaves out, which is no error where nobody uses it: a NaN here.
 void WarpCollectives::exchange(Taking* lanes, int lane, unsigned mask, unsigned present) {
   const int source = source_of(lane, lanes[lane].call);
   lanes[lane].lacks_ended = ((mask & ~present) >> source & 1) != 0;
-  lanes[lane].answer =
-      (present >> source & 1) != 0 ? lanes[source].call.value : lanes[lane].call.value;
+  lanes[lane].answer = (present >> source & 1) != 0 ? lanes[source].call.value : ~std::uint64_t{0};
 }
 
 std::uint64_t WarpCollectives::work_on_matrices(unsigned warp, const Taking& first) {

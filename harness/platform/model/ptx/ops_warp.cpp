@@ -69,11 +69,10 @@ void shuffle(Warp& w, const Op& op, Mask mask) {
         break;
     }
     if (!is_inside) from = i;
-    if ((mask >> from & 1) == 0)
-      throw Fault{"a shuffle from a lane that takes no part", Mask{1} << i};
-    result[i] = a[from];
+    // Undefined, and no error where nobody uses it.
+    result[i] = (mask >> from & 1) != 0 ? a[from] : ~0u;
     inside |= Mask{is_inside} << i;
-    defined |= (known >> from & 1) << i;
+    defined |= ((known & mask) >> from & 1) << i;
   });
   auto* const d = w.row<std::uint32_t>(op.d);
   if (op.dn != nowhere) for_lanes(mask, [&](unsigned i) { d[i] = result[i]; });
