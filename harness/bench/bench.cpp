@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "harness/bench/row_end.hpp"
+#include "harness/bench/row_keys.hpp"
 #include "harness/cuda/stream.hpp"
 #include "harness/devices/spelling.hpp"
 #include "harness/statistics/statistics.hpp"
@@ -43,7 +44,8 @@ void check_amounts(const Work& work) {
                                      {"flops", work.flops},
                                      {"items", work.items},
                                      {"law_per_request", work.law_per_request}}) {
-    if (std::isfinite(amount) && amount >= 0) continue;
+    constexpr double most = 1e21;  // the rate may be 1e30 at most, for those who read the file
+    if (amount >= 0 && amount <= most) continue;
     throw std::logic_error(std::string("its work has ") + name + " = " + std::to_string(amount));
   }
   if (work.moved_bytes == 0 || work.useful_bytes <= work.moved_bytes) return;
@@ -243,12 +245,23 @@ void Bench::prepare(std::function<void(std::size_t set)> contents) {
 void Bench::work(const Work& work) {
   check_amounts(work);
   if (work.law) check_roofs_of(work.law);
+  const auto roofs = roof_names();
+  if (!work.measures.empty() &&
+      std::find(roofs.begin(), roofs.end(), work.measures) == roofs.end()) {
+    throw std::logic_error("its work measures '" + work.measures + "', a roof that no device has");
+  }
   work_ = work;
 }
 
-void Bench::note(const std::string& key, const std::string& words) { row_.words[key] = words; }
+void Bench::note(const std::string& key, const std::string& words) {
+  check_own_key(key);
+  row_.words[key] = words;
+}
 
-void Bench::note(const std::string& key, double number) { row_.counters[key] = number; }
+void Bench::note(const std::string& key, double number) {
+  check_own_key(key);
+  row_.counters[key] = number;
+}
 
 void Bench::bound(const std::string& label, const std::string& roof) {
   row_.bound = label;
@@ -338,6 +351,7 @@ void Bench::note_kernels(const Body& body) {
 
 void Bench::counter(const std::string& name, double value) {
   static_cast<void>(seconds());
+  check_own_key(name);
   if (!std::isfinite(value)) return;
   if (!row_.counters.emplace(name, value).second) {
     throw std::logic_error(row_.name + " has a counter '" + name + "' already");

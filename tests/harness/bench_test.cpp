@@ -6,11 +6,14 @@
 
 #include <cmath>
 #include <device_clock.hpp>
+#include <fstream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
 #include "harness/bench/gemm_row.hpp"
+#include "harness/bench/row_keys.hpp"
 
 namespace gpubench {
 namespace {
@@ -58,6 +61,14 @@ void there_and_back(Bench& bench) {
 void counts_twice(Bench& bench) {
   there_and_back(bench);
   bench.counter("times_longer", 1);
+}
+
+std::string own_key;
+void notes_words(Bench& bench) { bench.note(own_key, "words"); }
+void notes_a_number(Bench& bench) { bench.note(own_key, 1); }
+void counts_too(Bench& bench) {
+  there_and_back(bench);
+  bench.counter(own_key, 1);
 }
 
 void compares_too_early(Bench& bench) {
@@ -186,6 +197,71 @@ TEST_F(BenchTest, AMistakeInABenchFunctionFailsItsRow) {
   EXPECT_THAT(row(counts_twice).reason, HasSubstr("'times_longer' already"));
   EXPECT_THAT(row(compares_too_early).reason, HasSubstr("no time before run()"));
   EXPECT_THAT(row(asks_for_kernels_too_early).reason, HasSubstr("no time before run()"));
+}
+
+TEST_F(BenchTest, ABenchFileNotesNothingUnderAKeyOfTheProgram) {
+  for (const char* key : {"real_time", "verified", "samples", "law", "flops_per_second"}) {
+    own_key = key;
+    for (const BenchFunction function : {notes_words, notes_a_number, counts_too}) {
+      EXPECT_THAT(row(function).reason, HasSubstr("notes '" + own_key + "', which the program"));
+    }
+  }
+  for (const char* key : {"", "two words", "caf\u00e9", "line\n"}) {
+    own_key = key;
+    EXPECT_THAT(row(counts_too).reason, HasSubstr("has letters, digits and _ only"));
+  }
+  own_key = "my_own";
+  EXPECT_EQ(row(counts_too).counters.at("my_own"), 1);
+}
+
+TEST_F(BenchTest, EveryKeyOfARowIsTheProgramsOrABenchFiles) {
+  const std::set<std::string> noted = {"algorithm_bytes_per_second",
+                                       "average_power_w",
+                                       "bus_bytes_per_second",
+                                       "claimed_flops_per_second",
+                                       "claimed_items_per_second",
+                                       "claimed_useful_bytes_per_second",
+                                       "demonstrates",
+                                       "energy_run_seconds",
+                                       "error_law",
+                                       "fit_bytes_per_second",
+                                       "fit_half_bandwidth_bytes",
+                                       "fit_latency_seconds",
+                                       "joules",
+                                       "joules_error_fraction",
+                                       "joules_per_byte",
+                                       "joules_per_flop",
+                                       "joules_per_token",
+                                       "latency_cycles",
+                                       "latency_seconds",
+                                       "load_cycles",
+                                       "local_bytes",
+                                       "occupancy",
+                                       "registers",
+                                       "relative_error",
+                                       "resident_blocks",
+                                       "rule"};
+  std::ifstream text(GPUBENCH_SOURCE_DIR "/docs/result-file.schema.json");
+  const auto schema = nlohmann::json::parse(text);
+  for (const auto& [key, meaning] : schema.at("$defs").at("row").at("properties").items()) {
+    EXPECT_NE(is_key_of_every_row(key), noted.contains(key)) << key;
+  }
+  program.work.law = law_of_roof("dram");
+  const Row measured = row();
+  for (const auto& [key, value] : measured.counters) {
+    EXPECT_TRUE(is_key_of_every_row(key) || key == "times_longer") << key;
+  }
+}
+
+TEST_F(BenchTest, AmountsThatNoRunComesToFailTheRow) {
+  for (const double flops : {1e22, -1.0, std::nan(""), HUGE_VAL}) {
+    program.work.flops = flops;
+    EXPECT_THAT(row().reason, HasSubstr("its work has flops = ")) << flops;
+  }
+  program.work.flops = 1e21;
+  EXPECT_EQ(row().outcome, Outcome::measured);
+  program.work.measures = "dramm";
+  EXPECT_THAT(row().reason, HasSubstr("measures 'dramm', a roof that no device has"));
 }
 
 TEST_F(BenchTest, ALawOfARoofThatNoDeviceHasFailsItsRow) {
