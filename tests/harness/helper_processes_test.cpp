@@ -6,7 +6,9 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <functional>
+#include <iostream>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -83,6 +85,19 @@ TEST(HelperProcesses, LoseOnlyThePieceInWhichOneEnds) {
     } else {
       EXPECT_THAT(answer, Optional(std::to_string(piece)));
     }
+  }
+}
+
+// What a kernel prints is for whoever runs its row: the caller.
+TEST(HelperProcesses, LeaveWhatPrintsToTheCaller) {
+  HelperProcesses helpers(2, 8, work([](std::size_t piece) {
+                            if (piece == 2) std::printf("from a kernel");
+                            if (piece == 5) std::cout << "from a bench file\n";
+                            return std::to_string(piece);
+                          }));
+  for (std::size_t piece = 0; piece < 8; ++piece) {
+    const auto answer = helpers.take(piece);
+    EXPECT_EQ(answer.has_value(), piece != 2 && piece != 5) << piece;
   }
 }
 
