@@ -1,9 +1,8 @@
-"""Makes constants of what describes the compiler's checks of arithmetic: of its assembly, before
-it is guarded.
+"""Makes constants of what describes the compiler's checks: of its assembly, before it is guarded.
 
-Where a shift or a conversion cannot be made, the compiler calls a handler and hands it the address
-of a description, which it keeps as a variable although nobody writes it. A solution may have no
-variable outside of its kernels.
+Where an index leaves an array, or a shift or a conversion cannot be made, the compiler calls a
+handler and hands it the address of a description, which it keeps as a variable although nobody
+writes it. A solution may have no variable outside of its kernels.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ OF_LIBGCC = (
 ALLOWED = re.compile(
     r"_GLOBAL_OFFSET_TABLE_|__tls_get_addr|mem(cpy|move|set)|__sanitizer_cov_trace_pc"
     r"|__tsan_(init|func_entry|func_exit|((unaligned|volatile)_)?(read|write)\d+|(read|write)_range)"
-    r"|__ubsan_handle_((shift_out_of_bounds|float_cast_overflow)_abort|missing_return)"
+    r"|__ubsan_handle_((shift_out_of_bounds|float_cast_overflow|out_of_bounds)_abort|missing_return)"
     r"|gpubench_guard(_enter|_leave)?"
     rf"|{OF_LIBM}|{OF_LIBGCC}|{OF_CUDA}|{OF_THE_MODEL}"
 )
