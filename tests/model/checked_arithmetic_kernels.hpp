@@ -19,4 +19,7 @@ void return_value_of_zero(int* out);
 enum class Indexed { shared, local, member };
 void index(float* out, const int* indices, Indexed array);
 
+// A block of so many bytes of static shared memory: 49,152 or 4 more.
+void fill_static_shared(unsigned bytes, unsigned* out);
+
 }  // namespace gpubench::kernels

@@ -133,5 +133,15 @@ TEST_F(CheckedArithmeticTest, AnIndexBeyondAnArrayEndsTheKernel) {
   }
 }
 
+TEST_F(CheckedArithmeticTest, StaticSharedMemoryBeyondWhatNvccAllowsFailsTheKernel) {
+  unsigned* const out = make<unsigned>(32);
+  kernels::fill_static_shared(49152, out);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess) << diagnostic;
+  const std::string fault = fault_of([&] { kernels::fill_static_shared(49156, out); });
+  EXPECT_NE(fault.find("static shared variables of 49156 bytes in a block, and nvcc allows 49152"),
+            std::string::npos)
+      << fault;
+}
+
 }  // namespace
 }  // namespace gpubench::model

@@ -130,6 +130,13 @@ double LaunchRun::traced_blocks() const {
 
 LaunchFault LaunchRun::fault() const {
   if (!fault_.text.empty()) return fault_;
+  // ptxas has the same limit for every architecture.
+  if (const double most = device_["shared_bytes_per_block"];
+      static_cast<double>(static_shared_bytes_) > most) {
+    return {"static shared variables of " + std::to_string(static_shared_bytes_) +
+            " bytes in a block, and nvcc allows " + std::to_string(static_cast<std::size_t>(most)) +
+            " (dynamic shared memory may be larger)"};
+  }
   // A kernel with atomics may order its blocks by them, a cooperative one by barriers of the grid.
   if (map_.race() && !launch_.cooperative &&
       counts().at(Space::global, Access::atomic).requests == 0) {
