@@ -90,6 +90,13 @@ def test_a_project_with_cuda_has_both_halves(project: Path, prefix: Path) -> Non
         assert (project / f"build/my-bench-{half}").exists()
 
 
+def test_a_project_may_have_warnings(prefix: Path) -> None:
+    """Also with an installation made of a build that may not, as CI's."""
+    targets = (prefix / "lib/cmake/gpubench/gpubench-targets.cmake").read_text()
+    assert "-Wall" in targets
+    assert "-Werror" not in targets
+
+
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
