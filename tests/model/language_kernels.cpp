@@ -1,6 +1,11 @@
 #include "tests/model/language_kernels.hpp"
 
 #include <cuda_runtime.h>
+// Also after it, and with CUDA's own headers installed.
+#include <cuda_runtime_api.h>
+#include <device_launch_parameters.h>
+#include <vector_functions.h>
+#include <vector_types.h>
 
 #include <cstring>
 #include <ctime>
@@ -20,6 +25,10 @@ __global__ void change_variable_kernel(Change how) {
   } else {
     atomicInc(&variable, 7);
   }
+}
+
+[[maybe_unused]] __global__ void trap_kernel(bool may) {
+  if (may) __trap();
 }
 
 __global__ void absolutes_kernel(Numbers* out) {

@@ -18,6 +18,7 @@
 
 #include "harness/platform/model/include/atomic_functions.h"
 #include "harness/platform/model/include/integer_functions.h"
+#include "harness/platform/model/include/packed_integers.h"
 #include "harness/platform/model/include/special_functions.h"
 #include "harness/platform/model/include/vectors.h"
 
@@ -200,6 +201,7 @@ GPUBENCH_STORE(__stwt)
 // (So is one that calls clock(), which the host's code may: emulator/kernel_calls.cpp.)
 __forceinline__ long long clock64() { return gpubench::model::no_clock(); }
 inline void __nanosleep(unsigned) {}
+#define __trap() __builtin_trap()  // where it stands, for the row to name its line
 
 // Copies and sets of bytes, of which the compiler's instrumentation says nothing. nvcc knows no
 // alignment there and moves single bytes; so does this.

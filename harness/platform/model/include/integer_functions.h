@@ -61,6 +61,43 @@ inline unsigned int __funnelshift_l(unsigned int low, unsigned int high, unsigne
 inline unsigned int __funnelshift_r(unsigned int low, unsigned int high, unsigned int by) {
   return static_cast<unsigned int>((std::uint64_t{high} << 32 | low) >> (by & 31));
 }
+// The same by at most 32.
+inline unsigned int __funnelshift_lc(unsigned int low, unsigned int high, unsigned int by) {
+  return by < 32 ? __funnelshift_l(low, high, by) : low;
+}
+inline unsigned int __funnelshift_rc(unsigned int low, unsigned int high, unsigned int by) {
+  return by < 32 ? __funnelshift_r(low, high, by) : high;
+}
+inline unsigned int __usad(unsigned int x, unsigned int y, unsigned int sum) {
+  return sum + (x < y ? y - x : x - y);
+}
+inline unsigned int __sad(int x, int y, unsigned int sum) {
+  const unsigned int difference = static_cast<unsigned>(x) - static_cast<unsigned>(y);
+  return sum + (x < y ? 0 - difference : difference);
+}
+// Means without overflow, rounded down and, with an r, up.
+inline int __hadd(int x, int y) { return static_cast<int>((std::int64_t{x} + y) >> 1); }
+inline int __rhadd(int x, int y) { return static_cast<int>((std::int64_t{x} + y + 1) >> 1); }
+inline unsigned int __uhadd(unsigned int x, unsigned int y) {
+  return static_cast<unsigned int>((std::uint64_t{x} + y) >> 1);
+}
+inline unsigned int __urhadd(unsigned int x, unsigned int y) {
+  return static_cast<unsigned int>((std::uint64_t{x} + y + 1) >> 1);
+}
+// Two products of 16 bits of `a` by the lower two bytes of `b`, or by the upper two, and a sum.
+inline int __dp2a_lo(int a, int b, int sum) {
+  return static_cast<int>(
+      static_cast<unsigned>(sum) +
+      static_cast<unsigned>(static_cast<short>(a) * static_cast<signed char>(b)) +
+      static_cast<unsigned>((a >> 16) * static_cast<signed char>(b >> 8)));
+}
+inline int __dp2a_hi(int a, int b, int sum) { return __dp2a_lo(a, b >> 16, sum); }
+inline unsigned int __dp2a_lo(unsigned int a, unsigned int b, unsigned int sum) {
+  return sum + (a & 0xffff) * (b & 0xff) + (a >> 16) * (b >> 8 & 0xff);
+}
+inline unsigned int __dp2a_hi(unsigned int a, unsigned int b, unsigned int sum) {
+  return __dp2a_lo(a, b >> 16, sum);
+}
 // Four products of bytes, and a sum.
 inline int __dp4a(int a, int b, int sum) {
   unsigned int result = static_cast<unsigned int>(sum);
@@ -84,6 +121,12 @@ GPUBENCH_AS(__uint_as_float, float, unsigned int)
 GPUBENCH_AS(__double_as_longlong, long long, double)
 GPUBENCH_AS(__longlong_as_double, double, long long)
 #undef GPUBENCH_AS
+inline double __hiloint2double(int high, int low) {
+  return __longlong_as_double(static_cast<long long>(
+      std::uint64_t{static_cast<unsigned>(high)} << 32 | static_cast<unsigned>(low)));
+}
+inline int __double2hiint(double x) { return static_cast<int>(__double_as_longlong(x) >> 32); }
+inline int __double2loint(double x) { return static_cast<int>(__double_as_longlong(x)); }
 
 namespace gpubench::model {
 // A GPU clamps what is out of range. A NaN is 0, but has the highest bit alone where one of the two
@@ -114,11 +157,18 @@ constexpr Integer clamped(Float x) {
 GPUBENCH_ROUNDED(__float2int, int, float)
 GPUBENCH_ROUNDED(__float2uint, unsigned int, float)
 GPUBENCH_ROUNDED(__float2ll, long long, float)
+GPUBENCH_ROUNDED(__float2ull, unsigned long long, float)
 GPUBENCH_ROUNDED(__double2int, int, double)
 GPUBENCH_ROUNDED(__double2uint, unsigned int, double)
 GPUBENCH_ROUNDED(__double2ll, long long, double)
+GPUBENCH_ROUNDED(__double2ull, unsigned long long, double)
 #undef GPUBENCH_ROUNDED
 inline float __int2float_rn(int x) { return static_cast<float>(x); }
 inline float __uint2float_rn(unsigned int x) { return static_cast<float>(x); }
 inline float __double2float_rn(double x) { return static_cast<float>(x); }
+inline float __ll2float_rn(long long x) { return static_cast<float>(x); }
+inline float __ull2float_rn(unsigned long long x) { return static_cast<float>(x); }
 inline double __int2double_rn(int x) { return x; }
+inline double __uint2double_rn(unsigned int x) { return x; }
+inline double __ll2double_rn(long long x) { return static_cast<double>(x); }
+inline double __ull2double_rn(unsigned long long x) { return static_cast<double>(x); }

@@ -1,0 +1,4 @@
+// In CUDA, vectors alone.
+#pragma once
+
+#include <cuda_runtime.h>
