@@ -47,6 +47,21 @@ def test_a_second_step_is_found_on_a_young_level(lasts: int, measured_again: boo
     assert found[1][0] <= 30 + lasts + 2
 
 
+@pytest.mark.parametrize("measured_again", [True, False])
+@pytest.mark.parametrize("levels", [(0.95, 1.05), (1.05, 0.95), (1.04, 0.988)])
+def test_a_level_beyond_the_reference_is_no_way_back_to_it(
+    levels: tuple[float, float], measured_again: bool
+) -> None:
+    """Halfway between its two sides lies the reference, where no night is."""
+    first, second = levels
+    nights = [1.0] * 30 + [first] * 15 + [second] * 15 + [1.0] * 15
+    found = kinds(nights, measured_again)
+    sides = {True: "regression", False: "improvement"}
+    open_kinds = [sides[first > 1], *([sides[second > 1]] if abs(second - 1) > 0.02 else [])]
+    assert [kind for _, kind in found if kind != "return"] == open_kinds
+    assert found[-1][1] == "return"
+
+
 def test_a_lasting_step_stays_open() -> None:
     assert kinds([1.0] * 30 + [1.05] * 80) == [(31, "regression")]
 

@@ -108,15 +108,23 @@ def _return(
     for nights in range(1, min(LONGEST_RUN, len(values) - 1) + 1):
         level = Baseline.of(values[:-nights], settings, past.earlier)
         # A time that was not measured again, NaN, is near nothing.
-        seen = (first[-1], rerun[-1]) if nights == 1 else (float(np.median(values[-nights:])),)
+        seen = (first[-1], rerun[-1]) if nights == 1 else _middle(values[-nights:])
         near = settings.agreement * max(settings.floor, settings.sigmas * level.spread)
         far = max(settings.change_floor, settings.sigmas * level.unsure(nights))
+        if abs(values[-nights] - past.reference) > abs(values[-nights] - level.centre):
+            continue  # the first of them is still a night of the level
         if all(
             abs(time / past.reference - 1) <= near and abs(time / level.centre - 1) > far
             for time in seen
         ):
             return Change(len(values) - nights, level.centre, past.reference, "back again")
     return None
+
+
+def _middle(values: np.ndarray) -> np.ndarray:
+    """The median; of an even number, the two values around it. Their mean may lie where no night
+    was: halfway between the levels that a series jumped from and to."""
+    return np.sort(values)[(len(values) - 1) // 2 : len(values) // 2 + 1]
 
 
 def _run_of_nights(
