@@ -126,10 +126,10 @@ def test_a_mood_that_all_rows_share_is_no_change() -> None:
     assert len(found["rows"]) > 90
 
 
-def random_rows(rows: int, nights: int, seed: int, slower: int = 0) -> Rows:
+def random_rows(rows: int, nights: int, seed: int, slower: int = 0, factor: float = 1.01) -> Rows:
     """Nights that differ by 0.3 %, with the last three of `slower` rows 1 % above the others."""
     times = np.exp(0.003 * np.random.default_rng(seed).standard_normal((rows, nights)))
-    times[:slower, -3:] *= 1.01
+    times[:slower, -3:] *= factor
     keys = [("d", "m", str(row)) for row in range(rows)]
     return Rows(keys, list(range(nights)), times / np.median(times[:, :-3], axis=1, keepdims=True))
 
@@ -156,6 +156,17 @@ def test_a_shift_is_found_at_any_age(nights: int) -> None:
     found = [lean(random_rows(365, nights, seed, slower=73)) for seed in range(10)]
     assert sum(bool(event) for event in found) >= 9
     assert all(event["kind"] == "regression" for event in found if event)
+
+
+@pytest.mark.parametrize("moved", [80, 100, 110, 120, 140, 200])  # of 200
+@pytest.mark.parametrize(("factor", "kind"), [(1.01, "regression"), (0.99, "improvement")])
+def test_rows_that_stay_are_not_said_to_move(moved: int, factor: float, kind: str) -> None:
+    """What most rows do looks like a mood of the machine, from which the others lean away."""
+    found = [lean(random_rows(200, 33, seed, moved, factor)) for seed in range(5)]
+    assert {event.get("kind") for event in found} == {kind}
+    assert all(abs(event["after"] / factor - 1) < 0.003 for event in found)
+    names = [int(name) for event in found for name in event["rows"]]
+    assert sum(name < moved for name in names) > 0.9 * len(names)
 
 
 def test_rows_that_may_be_judged_early_wait_until_they_can_be_compared_together(

@@ -28,6 +28,9 @@ _LEAST = 1e-6  # so does a row that never varied
 _FEWEST = 8  # more rows than these have to lean
 _SHARE = 0.05  # and more than this share of the rows
 _MORE = 2.0  # and more than so many times as many, or as far all together, as ever in the baseline
+# Where rows part, those moved that are further from their baselines: what the others did is a mood.
+# To be called faster, they have to be so many times as far.
+_SURELY = 2.0
 _FLOOR = 0.0075  # of a lean of all rows together
 _BASELINE = 10  # nights of it, at least, whatever the settings ask of a single row
 
@@ -117,11 +120,23 @@ def lean(rows: Rows) -> dict[str, Any]:
     for slower in (True, False):
         sign = 1 if slower else -1
         leaning = sign * (medians - (0 if everything else moods)) > limits
-        counts = leaning.sum(axis=0)
-        usual = 0 if everything else counts[:-1].max()
-        if counts[-1] > max(_FEWEST, _SHARE * len(rows.keys), _MORE * usual):
-            return _leaning(rows, np.flatnonzero(leaning[:, -1]), slower)
+        if not _is_news(leaning, 0 if everything else _MORE):
+            continue
+        members = np.flatnonzero(leaning[:, -1])
+        own = abs(np.median(medians[members, -1]))
+        if everything or own >= abs(moods[-1]) * (1 if slower else _SURELY):
+            return _leaning(rows, members, slower)
+        # These are where they were, and the others moved: so many that they look like a mood.
+        moved = -sign * medians > limits
+        if abs(moods[-1]) >= own * (_SURELY if slower else 1) and _is_news(moved, 1):
+            return _leaning(rows, np.flatnonzero(moved[:, -1]), not slower)
     return {}
+
+
+def _is_news(leaning: np.ndarray, more: float) -> bool:
+    """Whether enough rows lean tonight, and more than `more` times as many as ever before."""
+    counts = leaning.sum(axis=0)
+    return bool(counts[-1] > max(_FEWEST, _SHARE * len(leaning), more * counts[:-1].max()))
 
 
 def _against_others(ratios: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
