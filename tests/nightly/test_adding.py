@@ -65,3 +65,24 @@ def test_a_clock_that_was_wrong_keeps_no_later_night_out(store: Store, adds) -> 
     code, complaint = adds(*night("2026-10-03"))
     assert code == 2
     assert "before night 2" in complaint
+
+
+@pytest.mark.parametrize(
+    ("context", "row", "complaint"),
+    [
+        ({"git_dirty": True}, {}, "and the others differ in whether their commit had changes"),
+        ({}, {"error_occurred": 1}, "'error_occurred' must be true or false, not 1"),
+        ({}, {"throttled": "yes"}, "'throttled' must be a number, not \"yes\""),
+    ],
+)
+def test_no_file_is_taken_for_what_it_does_not_say(
+    store: Store, tmp_path: Path, capsys, context: dict, row: dict, complaint: str
+) -> None:
+    files = [tmp_path / f"{number}.json" for number in range(3)]
+    for number, path in enumerate(files):
+        odd = number == 0
+        rows = {"a/b/n:1": {"seconds": 1e-4, **(row if odd else {})}}
+        path.write_bytes(process_file(rows, **(context if odd else {})))
+    assert main(["add", f"--store={store.root}", "--machine=lab", *map(str, files)]) == 2
+    assert complaint in capsys.readouterr().err
+    assert store.nights("lab") == []

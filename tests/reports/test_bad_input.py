@@ -206,15 +206,17 @@ def test_a_place_without_a_name_is_a_folder(write, capsys, path):
         assert line == f"gpubench-report: {path or '.'}: cannot read: Is a directory"
 
 
-def test_a_pipe_in_a_fleet_costs_its_gpu_only(pipe, capsys):
+def test_what_cannot_be_read_in_a_fleet_costs_its_gpu_only(pipe, capsys):
     pytest.importorskip("scipy", reason="fleets are judged with SciPy")
     sweep = write_sweep(pipe.parent / "sweep")
     pipe.rename(sweep / "n2-gpu0.json")
     os.mkfifo(sweep / "n3-gpu0.log")
+    (sweep / "n4-gpu0.json").write_text("[" * 100_000)
     assert main(["fleet", str(sweep)]) == 1
     said = capsys.readouterr().out
     assert "no result: n2/gpu0: its result file cannot be read: " in said
     assert "no result: n3/gpu0: it began and left no result" in said
+    assert "no result: n4/gpu0: its result file cannot be read: " in said
     os.mkfifo(racks := sweep / "racks.csv")
     assert main(["fleet", str(sweep), f"--inventory={racks}"]) == 2
     assert "racks.csv: cannot read: it is a device or a pipe" in capsys.readouterr().err

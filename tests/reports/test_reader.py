@@ -217,6 +217,8 @@ def test_no_rows(write):
         ({"device_kind": "tpu"}, "device_kind is \"tpu\", must be 'model' or 'cuda'"),
         ({"device": 7}, "'device' must be text, not 7"),
         ({"roofs": {}}, "'roofs' must be a list, not {}"),
+        ({"interrupted": 1}, "'interrupted' must be true or false, not 1"),
+        ({"git_dirty": "no"}, "'git_dirty' must be true or false, not \"no\""),
         (
             {"roofs": [{"name": "dram", "kind": "bandwidth", "provenance": "measured"}]},
             "roof 'dram': 'value' is missing",
@@ -252,6 +254,10 @@ def test_wrong_contexts(write, context, expected):
         ({"flops_per_second": -1.0}, "'flops_per_second' must not be negative, it is -1.0"),
         ({"model_seconds": 0}, "'model_seconds' must be positive, not 0"),
         ({"ci_low_seconds": 2.0, "ci_high_seconds": 1.0}, "is above 'ci_high_seconds'"),
+        ({"skipped": "true"}, "'skipped' must be true or false, not \"true\""),
+        ({"error_occurred": 1}, "'error_occurred' must be true or false, not 1"),
+        ({"throttled": "yes"}, "'throttled' must be a number, not \"yes\""),
+        ({"converged": 2}, "'converged' must be true, false or from 0 to 1, not 2"),
         ({"arguments": []}, "'arguments' must be an object, not []"),
         ({"arguments": {"n": [1]}}, "'arguments.n' must be a number, not [1]"),
     ],
@@ -261,6 +267,22 @@ def test_wrong_rows_are_named(write, change, expected):
     text = problem(write(document))
     assert text.startswith("row 2 (a/b/n:1): ")
     assert expected in text
+
+
+@pytest.mark.parametrize("reader", [read, read_process, timed])
+@pytest.mark.parametrize(
+    ("place", "more", "key"),
+    [
+        ('"time_unit"', '"real_time": 1.0, ', "real_time"),
+        ('"context"', '"benchmarks": [], ', "benchmarks"),
+    ],
+)
+def test_a_key_that_stands_twice_is_refused(write, reader, place, more, key):
+    path = write(json.dumps(make_document()).replace(place, more + place, 1))
+    with pytest.raises(ReportError) as error:
+        reader(path)
+    said = f'{path}: holds the key "{key}" twice in one object: only one can count'
+    assert str(error.value) == said
 
 
 def test_every_counter_may_be_missing(load):

@@ -98,9 +98,10 @@ def test_damage_is_one_line(watched, changes, problem):
         series_beside(watched(entry(**changes)))
 
 
-def test_a_line_that_is_no_json_is_named(watched, write):
+@pytest.mark.parametrize("line", ["{not json", "[" * 100_000])
+def test_a_line_that_is_no_json_is_named(watched, write, line):
     result = watched(entry())
-    write("{not json\n", "run.series.jsonl")
+    write(f"{line}\n", "run.series.jsonl")
     with pytest.raises(ReportError, match="line 1: not valid JSON"):
         series_beside(result)
 

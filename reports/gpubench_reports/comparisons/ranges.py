@@ -1,14 +1,13 @@
 """What others recorded for a row on the same device: result files, and published points."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.common.files import file_bytes
 from gpubench_reports.common.units import plural
 from gpubench_reports.comparisons.points import points_of
+from gpubench_reports.results.checking import parse
 from gpubench_reports.results.copies import is_copy
 from gpubench_reports.results.doubts import flags_of
 from gpubench_reports.results.reader import ResultFile, read
@@ -96,7 +95,7 @@ def _is_kept(path: Path) -> bool:
 def _is_points(path: Path) -> bool:
     """Whether a JSON file holds published points; whatever is wrong with it, read() says."""
     try:
-        document = json.loads(file_bytes(path))
-    except (OSError, ValueError, RecursionError):
+        document = parse(path)
+    except ReportError:
         return False
     return isinstance(document, dict) and "points" in document

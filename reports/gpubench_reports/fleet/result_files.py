@@ -1,6 +1,5 @@
 """Reads a folder of result files as a fleet: one file per GPU and run, as scripts/fleet writes."""
 
-import json
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from gpubench_reports.common.processes import process_pool, usable_cpus
 from gpubench_reports.fleet.table import MATRICES, PROGRAM, Fleet, machine_name, node_and_gpu
 from gpubench_reports.nightly.store.process_file import ProcessFile, is_failure, read_process
 from gpubench_reports.results.broken_off import broken_off, journal_of
+from gpubench_reports.results.checking import parse
 from gpubench_reports.results.copies import is_same_run
 
 VERDICT = "fleet_schema"  # the key by which a verdict of this command is known
@@ -150,8 +150,8 @@ def _read(folder: Path, path: Path) -> tuple[str, ProcessFile] | _Unread | None:
 def _is_verdict(path: Path) -> bool:
     """Whether the file is what this command printed, which may lie beside what it read."""
     try:
-        document = json.loads(file_bytes(path))
-    except (OSError, ValueError):
+        document = parse(path)
+    except ReportError:
         return False
     return isinstance(document, dict) and VERDICT in document
 
@@ -217,9 +217,8 @@ def _latest(runs: list[ProcessFile]) -> ProcessFile:
 
 
 def _program(run: ProcessFile) -> dict[str, str]:
-    """What PROGRAM names. A tree with changes is not its commit's."""
-    commit = run.context.git_commit + ("-dirty" if run.context.git_dirty else "")
-    values = (commit, run.environment.compiler, run.environment.flags)
+    """What PROGRAM names."""
+    values = (run.context.made_from, run.environment.compiler, run.environment.flags)
     return dict(zip(PROGRAM, values, strict=True))
 
 

@@ -3,6 +3,7 @@
 import json
 import math
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,17 @@ def _refuse_constant(text: str) -> float:
     raise _ConstantError(text)
 
 
+class _TwiceError(ValueError):
+    """A key that stands twice in one object, of which Python's parser would take the last."""
+
+
+def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _TwiceError(Counter(key for key, _ in pairs).most_common(1)[0][0])
+    return found
+
+
 def text_of(path: Path) -> str:
     """The text of the file at `path`; ReportError where there is none to be had."""
     try:
@@ -64,11 +76,19 @@ def parse_toml(path: Path) -> dict[str, Any]:
 
 def parse(path: Path) -> Any:
     """The JSON document in `path`; ReportError for whatever is wrong with it."""
-    text = text_of(path)
+    return json_of(path, text_of(path))
+
+
+def json_of(path: Path, text: str) -> Any:
+    """The JSON document `text`, out of `path`; ReportError for whatever is wrong with it."""
     if not text.strip():
         raise ReportError(path, "is empty")
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_object_of)
+    except _TwiceError as error:
+        raise ReportError(
+            path, f"holds the key {shown(str(error))} twice in one object: only one can count"
+        ) from None
     except _ConstantError as error:
         raise ReportError(
             path, f"holds {error}, which JSON does not allow; a counter that is not known is absent"
@@ -102,6 +122,13 @@ class Checker:
         if not isinstance(value, str):
             raise self.fail(where, f"'{key}' must be text, not {shown(value)}")
         return clean(value)
+
+    def flag(self, source: dict[str, Any], key: str, where: str) -> bool:
+        """Whether it is so: true or false; absent is false."""
+        value = source.get(key, False)
+        if not isinstance(value, bool):
+            raise self.fail(where, f"'{key}' must be true or false, not {shown(value)}")
+        return value
 
     def number(self, value: Any, key: str, where: str) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -138,6 +165,19 @@ def seconds_of(check: Checker, row: dict[str, Any], where: str) -> float:
     if unit not in _TIME_UNITS:
         raise check.fail(where, f"time_unit is {shown(unit)}, must be one of s, ms, us, ns")
     return check.positive(row, "real_time", where) * _TIME_UNITS[unit]
+
+
+def share_of(check: Checker, row: dict[str, Any], key: str, where: str) -> float:
+    """Whether something was so, 1 or 0; of a mean, how often. NaN where the row does not say."""
+    if key not in row:
+        return math.nan
+    value = row[key]
+    if isinstance(value, bool):
+        return float(value)
+    number = check.number(value, key, where)
+    if not 0 <= number <= 1:
+        raise check.fail(where, f"'{key}' must be true, false or from 0 to 1, not {shown(value)}")
+    return number
 
 
 def words_of(check: Checker, source: dict[str, Any], key: str, where: str) -> dict[str, str]:

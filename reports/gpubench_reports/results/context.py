@@ -72,6 +72,11 @@ class Context:
         return self.schema_version == legacy.SCHEMA_VERSION
 
     @property
+    def made_from(self) -> str:
+        """The commit; a tree with changes is not its commit's."""
+        return self.git_commit + ("-dirty" if self.git_dirty else "")
+
+    @property
     def modelled(self) -> bool:
         return self.device_kind == "model"
 
@@ -134,7 +139,7 @@ def context_of(check: Checker, context: dict[str, Any]) -> Context:
         device_kind=kind,
         device=device,
         device_title=check.text(context, "device_title", "context", device),
-        own_device_file=context.get("own_device_file", False) is True,
+        own_device_file=check.flag(context, "own_device_file", "context"),
         date=check.text(context, "date", "context", ""),
         mode=check.text(context, "mode", "context", ""),
         suite=check.text(context, "suite", "context", ""),
@@ -146,7 +151,7 @@ def context_of(check: Checker, context: dict[str, Any]) -> Context:
         if "compiler_flags" in context
         else None,
         git_commit=check.text(context, "git_commit", "context", ""),
-        git_dirty=context.get("git_dirty", False) is True,
+        git_dirty=check.flag(context, "git_dirty", "context"),
         imported_from=check.text(context, "imported_from", "context", ""),
         run_seconds=check.positive(context, "run_seconds", "context")
         if "run_seconds" in context
@@ -159,7 +164,7 @@ def context_of(check: Checker, context: dict[str, Any]) -> Context:
         device_state=state,
         caveats=tuple(filter(None, texts_of(check, context, "caveats", "context"))),
         resumed=tuple(texts_of(check, context, "resumed", "context")),
-        interrupted=context.get("interrupted", False) is True,
+        interrupted=check.flag(context, "interrupted", "context"),
         not_run=0,
     )
 

@@ -11,6 +11,7 @@ from gpubench_reports.results.checking import (
     Checker,
     numbers_of,
     seconds_of,
+    share_of,
     shown,
     texts_of,
     words_of,
@@ -129,10 +130,10 @@ def row_of(check: Checker, index: int, row: Any, context: Context) -> dict[str, 
     record = _described(check, row, where, context.older)
     units = {**context.axes, **words_of(check, row, "axes", where)}
     record["axes"] = {axis: units[axis] for axis in record["arguments"] if axis in units}
-    if row.get("skipped") is True:
+    if check.flag(row, "skipped", where):
         reason = check.text(row, "skip_reason", where, "no reason given")
         return record | {"status": "skipped", "reason": reason}
-    if row.get("error_occurred") is True:
+    if check.flag(row, "error_occurred", where):
         reason = check.text(row, "error_message", where, "no message given")
         return record | {"status": "failed", "reason": reason}
     if record["aggregate"] not in ("", "mean", "median"):
@@ -186,9 +187,10 @@ def _figures(check: Checker, row: dict[str, Any], where: str) -> dict[str, Any]:
     for counter in COUNTERS:
         if counter not in row:
             continue
+        if counter in ("converged", "throttled"):
+            record[counter] = share_of(check, row, counter, where)
+            continue
         value = row[counter]
-        if counter in ("converged", "throttled") and isinstance(value, bool):
-            value = int(value)
         number = check.number(value, counter, where)
         if number < 0 and counter != "temperature_c":
             raise check.fail(where, f"'{counter}' must not be negative, it is {shown(value)}")

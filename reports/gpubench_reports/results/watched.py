@@ -4,7 +4,6 @@ A line a row, of the run whose date it carries. Lists are as long as `seconds`; 
 not tell is null.
 """
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.files import file_bytes
-from gpubench_reports.results.checking import Checker
+from gpubench_reports.results.checking import Checker, json_of
 from gpubench_reports.results.companions import companion_of
 from gpubench_reports.results.quantities import BY_COLUMN, Quantity
 from gpubench_reports.results.reader import ResultFile
@@ -49,8 +48,8 @@ def series_beside(result: ResultFile) -> list[WatchedRow]:
     for number, line in enumerate(lines, start=1):
         check, where = Checker(path), f"line {number}"
         try:
-            entry = json.loads(line)
-        except ValueError:
+            entry = json_of(path, line)
+        except ReportError:
             raise check.fail(where, "not valid JSON") from None
         if not isinstance(entry, dict):
             raise check.fail(where, "must be an object")

@@ -234,7 +234,7 @@ class Gate:
         if len(machines) > 1:
             raise ReportError(b[0].path.name, "and the others differ in device, driver or mode")
         for name, files in (("A", a), ("B", b)):
-            if len({file.context.git_commit for file in files}) > 1:
+            if len({file.context.made_from for file in files}) > 1:
                 raise CannotJudgeError(name, "was changed while it was being measured")
         rows = SortedRows.of(a, b, self.settings.min_processes)
         sound, names, notes = rows.sound, list(rows.sound[0]), []

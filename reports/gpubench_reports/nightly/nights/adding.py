@@ -71,6 +71,8 @@ def _require_one_making(files: Sequence[ProcessFile], is_named: bool) -> None:
         raise ReportError(
             first, f"and the others are from {len(commits)} commits; a night is of one"
         )
+    if len({file.context.made_from for file in files}) > 1:
+        raise ReportError(first, "and the others differ in whether their commit had changes")
     if is_named:  # a container's name may be new each time, and a pool has many GPUs
         return
     if len(hosts := {file.host for file in files}) > 1:

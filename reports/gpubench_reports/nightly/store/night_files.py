@@ -67,7 +67,7 @@ def _spoiled(here: NightFiles, settings: Settings) -> str:
         return clean(str(here.done["unhealthy"]))
     if len({file.environment for file in here.files}) > 1:
         return "driver, compiler or device changed during the night"
-    if len({file.context.git_commit for file in here.files}) > 1:
+    if len({file.context.made_from for file in here.files}) > 1:
         return "the program changed during the night"
     share = throttled_share(here.files)
     if share > settings.max_throttled:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.results.checking import Checker, seconds_of
+from gpubench_reports.results.checking import Checker, seconds_of, share_of
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.reader import open_document
 from gpubench_reports.results.rows import notes_of
@@ -73,10 +73,10 @@ def read_process(path: Path) -> ProcessFile:
         name = check.text(row, "name", where)
         if not name:
             raise check.fail(where, "'name' is empty")
-        if row.get("skipped") is True:
+        if check.flag(row, "skipped", where):
             why = check.text(row, "skip_reason", where, "no reason given")
             problems.setdefault(name, []).append(f"{_SKIPPED}{why}")
-        elif row.get("error_occurred") is True:
+        elif check.flag(row, "error_occurred", where):
             why = check.text(row, "error_message", where, "no message")
             problems.setdefault(name, []).append(f"{_FAILED}: {why}")
         else:
@@ -142,7 +142,7 @@ def _timing(check: Checker, row: dict[str, Any], where: str, older: bool) -> Tim
         return check.number(row[key], key, where) if key in row else math.nan
 
     seconds = seconds_of(check, row, where)
-    throttled = row.get("throttled")
+    throttled = share_of(check, row, "throttled", where)
     return Timing(
         seconds=seconds,
         # The half-width of a 95 % interval is 1.96 standard errors.
@@ -150,7 +150,7 @@ def _timing(check: Checker, row: dict[str, Any], where: str, older: bool) -> Tim
         clock_hz=number("sm_clock_hz"),
         power_w=number("power_w"),
         temperature_c=number("temperature_c"),
-        throttled=None if throttled is None else throttled in (1, True),
+        throttled=None if math.isnan(throttled) else throttled > 0,
         notes=tuple(notes_of(check, row, where, older)),
     )
 
