@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 
 from gpubench_reports.commands.command_line import main
 from gpubench_reports.common.errors import ReportError
+from gpubench_reports.nightly.store.process_file import read_process
 from gpubench_reports.pages.csv_report import to_csv
 from gpubench_reports.pages.html.build import build as build_page
 from gpubench_reports.pages.markdown_report import to_markdown
 from gpubench_reports.pages.terminal.result import MOST_ROWS
 from gpubench_reports.results.reader import read
 from gpubench_reports.results.rows import COUNTERS, WORDS
+from gpubench_reports.results.timed import timed
 from gpubench_reports.rules.verdicts.judge import judge
 
 from .factory import bandwidth_row, make_document, make_roofs, make_row
@@ -88,6 +90,22 @@ def test_any_rows_give_a_page(tmp_path_factory, found):
     page = build_page(result).decode()
     assert page.startswith("<!DOCTYPE html>")
     assert "Worst rows" in page
+
+
+@pytest.mark.parametrize("reader", [read, read_process, timed])
+@pytest.mark.parametrize(
+    ("place", "more", "key"),
+    [
+        ('"time_unit"', '"real_time": 1.0, ', "real_time"),
+        ('"context"', '"benchmarks": [], ', "benchmarks"),
+    ],
+)
+def test_a_key_that_stands_twice_is_refused(write, reader, place, more, key):
+    path = write(json.dumps(make_document()).replace(place, more + place, 1))
+    with pytest.raises(ReportError) as error:
+        reader(path)
+    said = f'{path}: holds the key "{key}" twice in one object: only one can count'
+    assert str(error.value) == said
 
 
 def test_a_name_of_any_length_does_not_hide_what_is_wrong(write, capsys):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import pytest
 
@@ -11,7 +12,7 @@ from gpubench_reports.commands.command_line import main
 from gpubench_reports.pages.html.build import build
 from gpubench_reports.results.doubts import doubts_line
 from gpubench_reports.results.reader import read
-from gpubench_reports.rules.steps import diagnose_steps, gains, rules
+from gpubench_reports.rules.steps import diagnose_steps, gains, rules, wall_of
 from gpubench_reports.rules.verdicts.rulebook import HELD_BY
 
 from .factory import make_document, make_row
@@ -141,6 +142,36 @@ def test_slow_products_are_told(write):
     assert good.answers[3].yes
     assert not bad.answers[3].yes
     assert (bad.switch, bad.gain) == ("nothing", pytest.approx(2))
+
+
+def test_no_wall_is_made_of_what_is_not_known(write, capsys):
+    """No device file states the peak of the GPU, or of the type."""
+    row = step(**SIX["compute"])
+    del row["mfu"], row["hfu"]
+    path = write(make_document([row]))
+    (found,) = diagnose_steps(read(path))
+    assert (found.wall, found.then, found.answers[3].yes) == ("compute", "", None)
+    assert wall_of(row) == ""
+    del row["gpu_idle_fraction"]
+    assert diagnosed(write, row)[0].answers[1].yes is None
+    for words in (["diagnose"], ["diagnose", "--json"], ["html"]):
+        assert main([*words, str(path)]) == 0
+        assert "nan" not in capsys.readouterr().out.lower()
+    assert "nan%" not in path.with_suffix(".html").read_text()
+
+
+def test_every_column_and_step_says_of_which_run_it_is(write, capsys):
+    rows = [step(compute=2.0), step("tf32", compute=4.0)]
+    shared = {"caveats": ["this GPU is shared"]}
+    measured = write(make_document(rows, device_kind="cuda", **shared), "measured.json")
+    modelled = write(make_document(rows, device_kind="model"), "modelled.json")
+    assert main(["diagnose", str(modelled), str(measured)]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"what if +hidden +modelled +measured", out)
+    assert "!  this GPU is shared" in out
+    assert main(["diagnose", "--json", str(measured)]) == 0
+    first, _ = json.loads(capsys.readouterr().out)
+    assert (first["modelled"], first["reservations"]) == (False, ["this GPU is shared"])
 
 
 def test_the_switch_that_gains_most_is_named(write):

@@ -46,6 +46,12 @@ def test_a_job_takes_no_rows_of_a_device_file_of_ones_own(write, capsys):
     assert "a custom device file called 'h100-sxm'" in capsys.readouterr().err
 
 
+def test_json_says_what_to_know_of_the_run(write, capsys):
+    shared = make_document(rows(), device="h100-sxm", caveats=["this GPU is shared"])
+    assert main(["job", str(write(shared)), "--gpus=8", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["reservations"] == ["this GPU is shared"]
+
+
 def test_json_has_the_same_figures(path, capsys):
     assert main(["job", str(path), "--gpus", "8", "--batch", "1048576", "--json"]) == 0
     [found] = json.loads(capsys.readouterr().out)

@@ -269,22 +269,6 @@ def test_wrong_rows_are_named(write, change, expected):
     assert expected in text
 
 
-@pytest.mark.parametrize("reader", [read, read_process, timed])
-@pytest.mark.parametrize(
-    ("place", "more", "key"),
-    [
-        ('"time_unit"', '"real_time": 1.0, ', "real_time"),
-        ('"context"', '"benchmarks": [], ', "benchmarks"),
-    ],
-)
-def test_a_key_that_stands_twice_is_refused(write, reader, place, more, key):
-    path = write(json.dumps(make_document()).replace(place, more + place, 1))
-    with pytest.raises(ReportError) as error:
-        reader(path)
-    said = f'{path}: holds the key "{key}" twice in one object: only one can count'
-    assert str(error.value) == said
-
-
 def test_every_counter_may_be_missing(load):
     assert load([make_row("a/b")]).rows[list(COUNTERS)].isna().all(axis=None)
 

@@ -58,6 +58,23 @@ def test_every_report_says_that_a_run_was_resumed(write, capsys, words):
     assert "by another process 2 times, last at 2026-11-27 14:10" in said
 
 
+@pytest.mark.parametrize("command", ["agree", "validate"])
+def test_json_of_several_files_says_it_of_each(write, capsys, command):
+    again = document(0.97)
+    for row in again["benchmarks"]:
+        row["model_seconds"] = row["real_time"] * 1e-6
+    paths = [write(document(caveats=[SHARED]), "a.json"), write(again, "b.json")]
+    assert main([command, "--json", *map(str, paths)]) == 0
+    said = json.loads(capsys.readouterr().out)["reservations"]
+    assert said == [{"file": str(paths[0]), "says": [SHARED]}, {"file": str(paths[1]), "says": []}]
+
+
+def test_a_modelled_csv_says_so(write, capsys):
+    said = "run.json: modelled: nothing was measured"
+    assert said in said_by(write(document(device_kind="model")), capsys, ["csv"])
+    assert "modelled" not in said_by(write(document()), capsys, ["csv"])
+
+
 def test_the_page_begins_with_it(write, tmp_path, capsys):
     path = write(document(interrupted=True, caveats=[SHARED, "<b>"]))
     assert main(["html", str(path)]) == 0

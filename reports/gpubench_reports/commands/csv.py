@@ -37,5 +37,7 @@ def run(options: argparse.Namespace) -> None:
     result = read(options.result)
     verdicts = judge(result, ranges_for(result, options.against))
     print(to_csv(result, verdicts, options.everything), end="")
-    for sentence in result.context.reservations:  # the table has no place for them
+    context = result.context
+    modelled = ["modelled: nothing was measured"] if context.modelled else []
+    for sentence in (*modelled, *context.reservations):  # the table has no place for them
         print(f"{PROGRAM}: {clean(str(options.result))}: {sentence}", file=sys.stderr)

@@ -2,7 +2,6 @@
 
 import argparse
 import dataclasses
-import json
 from pathlib import Path
 
 NAME = "diagnose"
@@ -31,13 +30,16 @@ def run(options: argparse.Namespace) -> None:
 
     result, *others = map(read, (options.result, *options.others))
     if options.json:
+        from gpubench_reports.common.json_text import json_text
         from gpubench_reports.rules.steps import diagnose_steps
 
-        found = [dataclasses.asdict(one) for one in diagnose_steps(result)]
-        for one in found:
-            for key in ("gain", "at_most"):
-                one[key] = one[key] if one[key] == one[key] else None
-        print(json.dumps(found, indent=1, ensure_ascii=False))
+        context = result.context
+        run = {
+            "device": context.device,
+            "modelled": context.modelled,
+            "reservations": context.reservations,
+        }
+        print(json_text([run | dataclasses.asdict(one) for one in diagnose_steps(result)]))
         return
     from gpubench_reports.pages.terminal.steps import print_steps
 

@@ -12,7 +12,7 @@ from gpubench_reports.common.json_text import json_text
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.comparisons.compare import compare
 from gpubench_reports.results.doubts import Doubts, doubtful
-from gpubench_reports.results.reader import ResultFile
+from gpubench_reports.results.reader import ResultFile, reservations_of
 
 # A half-width of a row's 95 % interval, over its median, that is narrow.
 NARROW = 0.005
@@ -160,6 +160,7 @@ def as_json(found: Agreement) -> str:
     return json_text(
         {
             "files": [result.path for result in found.results],
+            "reservations": reservations_of(found.results),
             "note": found.note,
             "concepts": by_concept(found.rows),
             "rows": found.rows,

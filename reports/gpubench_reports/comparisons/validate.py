@@ -12,7 +12,7 @@ from gpubench_reports.common.json_text import json_text
 from gpubench_reports.comparisons.fitted import Fitted
 from gpubench_reports.results.baselines import baseline, baselines
 from gpubench_reports.results.doubts import doubtful
-from gpubench_reports.results.reader import ResultFile
+from gpubench_reports.results.reader import ResultFile, reservations_of
 
 # What we want of a time: on a GPU whose figures were fitted, and from the data sheet alone.
 TARGET_FITTED, TARGET_PREDICTED = 0.10, 0.25
@@ -111,6 +111,7 @@ def as_json(validation: Validation) -> str:
     return json_text(
         {
             "files": [result.path for result in validation.results],
+            "reservations": reservations_of(validation.results),
             "held_out": summary(rows[~rows["fitted"]], "concept"),
             "fitted": summary(rows[rows["fitted"]], "concept"),
             "rows": rows,

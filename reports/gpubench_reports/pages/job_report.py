@@ -83,6 +83,7 @@ def plans_json(forecasts: Sequence[Forecast]) -> str:
             {
                 "device": forecast.context.device,
                 "modelled": forecast.context.modelled,
+                "reservations": forecast.context.reservations,
                 "batch_tokens": forecast.batch,
                 "rows": forecast.rows,
                 "doubtful_rows": forecast.doubts,

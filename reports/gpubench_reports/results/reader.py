@@ -5,6 +5,7 @@ their concept, kernel and arguments. Whatever is wrong with a file is one Report
 where; nothing else is raised for any content.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -66,6 +67,11 @@ def read(path: Path | str) -> ResultFile:
         raise check.fail("", "holds no rows: 'benchmarks' is empty")
     rows = [row_of(check, index, row, context) for index, row in enumerate(benchmarks)]
     return ResultFile(check.path, context, merged(rows, context))
+
+
+def reservations_of(results: Iterable[ResultFile]) -> list[dict[str, Any]]:
+    """What a reader must know of each file first, for other programs."""
+    return [{"file": result.path, "says": result.context.reservations} for result in results]
 
 
 def open_document(path: Path, content: str) -> tuple["Checker", dict[str, Any], Context]:

@@ -65,8 +65,10 @@ def diagnose_steps(result: ResultFile) -> list[Diagnosis]:
 
 
 def wall_of(raw: Mapping[str, Any]) -> str:
-    """The name of the wall that holds up the step of a row; empty if the row is not a step."""
-    return str(_wall(raw)["name"]) if is_step(raw) else ""
+    """The name of the wall that holds up the step of a row; empty if the row is not a step, or does
+    not say how near to their peak its products are."""
+    wall = _wall(raw) if is_step(raw) else {"name": ""}
+    return "" if wall.get("unsure") else str(wall["name"])
 
 
 def is_step(raw: Mapping[str, Any]) -> bool:
@@ -178,7 +180,7 @@ def _is_stable(row: dict[str, Any], modelled: bool) -> Answer:
 def _answers(raw: Mapping[str, Any]) -> tuple[Answer, Answer, Answer]:
     limits = rules()["limits"]
     compute, other = _part(raw, "compute_seconds"), _part(raw, "bandwidth_seconds")
-    idle = _part(raw, "gpu_idle_fraction")
+    idle = number_of(raw.get("gpu_idle_fraction"))
     others = other / (compute + other)
     products = number_of(raw.get("hfu")) * _part(raw, "step_seconds") / compute
     return (
@@ -189,16 +191,21 @@ def _answers(raw: Mapping[str, Any]) -> tuple[Answer, Answer, Answer]:
             limits["other_kernels"],
             f"other kernels take {others:.1%} of the busy time",
         ),
-        Answer(
-            "Are products near their roof?",
-            products >= limits["products"],
-            f"they reach {products:.1%} of the peak (at least {limits['products']:.0%}"
-            f"{_close(products, limits['products'])})",
-        ),
+        _near_roof(products, limits["products"]),
     )
 
 
+def _near_roof(products: float, limit: float) -> Answer:
+    question = "Are products near their roof?"
+    if math.isnan(products):  # of a device or a type whose peak no device file states
+        return Answer(question, None, "not known: the row has no hfu")
+    evidence = f"they reach {products:.1%} of the peak (at least {limit:.0%}"
+    return Answer(question, products >= limit, f"{evidence}{_close(products, limit)})")
+
+
 def _at_most(question: str, value: float, limit: float, words: str) -> Answer:
+    if math.isnan(value):
+        return Answer(question, None, "not known: the row does not say")
     return Answer(question, value <= limit, f"{words} (at most {limit:.0%}{_close(value, limit)})")
 
 
@@ -208,14 +215,18 @@ def _close(value: float, limit: float) -> str:
 
 
 def _wall(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """The first question that is answered by no names it; if none is, products take the time."""
+    """The first question that is answered by no names it; if none is, products take the time.
+    `unsure`: whether these are near their peak is not known."""
     walls: dict[str, dict[str, Any]] = {wall["name"]: wall for wall in rules()["walls"]}
     busy, in_products, near_roof = _answers(raw)
-    if not busy.yes:
+    if busy.yes is False:
         waits = [walls[name] for name in ("starved", "communication", "overhead")]
         return max(waits, key=lambda wall: _part(raw, wall["seconds"]))
     if not in_products.yes:
         return walls["bandwidth"]
+    if near_roof.yes is None:
+        unsure: dict[str, Any] = rules()["unsure"] | {"unsure": True}
+        return walls["compute"] | unsure
     return walls["compute" if near_roof.yes else "slow products"]
 
 
@@ -223,7 +234,7 @@ def _next_wall(raw: dict[str, Any], wall: str) -> str:
     """The next of the questions that is answered by no."""
     _, in_products, near_roof = _answers(raw)
     others = {"bandwidth": in_products.yes, "slow products": near_roof.yes}
-    return next((name for name, yes in others.items() if not yes and name != wall), "")
+    return next((name for name, yes in others.items() if yes is False and name != wall), "")
 
 
 def _best_switch(

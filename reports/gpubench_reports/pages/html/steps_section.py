@@ -10,6 +10,7 @@ from gpubench_reports.pages.terminal.steps import (
     YES_OR_NO,
     gain_of,
     known_gains,
+    mfu_of,
     peak_of,
     times,
 )
@@ -75,7 +76,7 @@ def _parts(found: Diagnosis) -> Markup:
         "tr",
         tag("td", row_name(found.row), class_="text"),
         tag("td", si(found.seconds, "s")),
-        tag("td", f"{found.mfu:.1%}", tag("div", tag("small", peak_of(found)))),
+        tag("td", mfu_of(found), tag("div", tag("small", peak_of(found)))),
         *(tag("td", share) for share in shares),
     )
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.common.units import argument_text, si
+from gpubench_reports.comparisons.speedups import labels
 from gpubench_reports.pages.columns import NONE
 from gpubench_reports.pages.terminal.console import (
     bold,
@@ -40,6 +41,9 @@ def print_steps(result: ResultFile, others: Sequence[ResultFile]) -> None:
     results = [result, *others]
     for one in results:
         of = "" if one is result else f"{clean(str(one.path))}: "
+        if one is not result:
+            console.print(bold(f"{clean(str(one.path))}  {run_text(one.context)}"))
+            print_reservations(console, one.context)
         steps = steps_of(one)
         print_doubts(console, doubtful(one, steps), len(steps), of)
     for diagnosis in found:
@@ -50,8 +54,10 @@ def print_steps(result: ResultFile, others: Sequence[ResultFile]) -> None:
         return
     columns = [("what if", [switch for switch, _ in known])]
     columns.append(("hidden", [argument_text(hidden) for _, hidden in known]))
-    for number, one in enumerate(results):
-        columns.append((one.context.device, [times(column[number]) for column in known.values()]))
+    contexts = [one.context for one in results]
+    names = labels(contexts) if others else [result.context.device]
+    for number, name in enumerate(names):
+        columns.append((name, [times(column[number]) for column in known.values()]))
     console.print(table_of(columns))
 
 
@@ -63,7 +69,7 @@ def known_gains(results: Sequence[ResultFile]) -> dict[Setting, list[float]]:
 
 def lines_of(found: Diagnosis) -> list[str]:
     model = f" ({found.model})" if found.model else ""
-    mfu = f"{found.mfu:.1%} MFU"
+    mfu = f"{mfu_of(found)} MFU"
     if of := peak_of(found):
         mfu += f" ({of})"
     head = f"{found.row}{model}: {si(found.seconds, 's')} per step, {mfu}"
@@ -76,6 +82,10 @@ def lines_of(found: Diagnosis) -> list[str]:
     gain = gain_of(found)
     change = f"  try: {found.change}" + (f" ({gain})" if gain else "")
     return [head, f"  time: {parts}", *answers, wall, change]
+
+
+def mfu_of(found: Diagnosis) -> str:
+    return "unknown" if math.isnan(found.mfu) else f"{found.mfu:.1%}"
 
 
 def peak_of(found: Diagnosis) -> str:
