@@ -33,6 +33,22 @@ def timed(name, seconds, low=None, high=None, **counters):
     return make_row(name, seconds, **interval, **counters)
 
 
+def test_changed_rows_that_a_file_holds_back_are_named(pair, capsys):
+    """The one before was throttled, or never became steady: nothing has become faster."""
+    held = {"a/b": {"throttled": 1}, "a/c": {"converged": False}, "a/d": {"throttled": True}}
+    before = [timed(name, 1.0 if name == "a/d" else 1.3) | row for name, row in held.items()]
+    found = pair(before, [timed(name, 1.0) for name in held])
+    said = "A: of the 2 rows that changed, 2 were held back or did not converge: "
+    assert found.doubts == [f"{said}a/b (throttled), a/c (not converged)"]
+    paths = [str(found.a.path), str(found.b.path)]
+    assert main(["compare", *paths]) == 0
+    assert f"!  {said}" in capsys.readouterr().out
+    assert main(["compare", "--json", *paths]) == 0
+    assert json.loads(capsys.readouterr().out)["doubts"] == found.doubts
+    assert main(["markdown", *reversed(paths)]) == 0
+    assert f"> {said}" in capsys.readouterr().out
+
+
 def test_half_the_time_is_twice_as_fast(pair):
     row = pair([timed("a/b", 2.0)], [timed("a/b", 1.0)]).rows.iloc[0]
     assert (row["a"], row["b"], row["ratio"]) == pytest.approx((2.0, 1.0, 2.0))

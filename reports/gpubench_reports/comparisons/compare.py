@@ -8,6 +8,7 @@ import pandas as pd
 
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.json_text import json_text
+from gpubench_reports.results.doubts import doubtful, doubts_line
 from gpubench_reports.results.quantities import TIME, gain
 from gpubench_reports.results.reader import ResultFile
 
@@ -31,14 +32,16 @@ class Comparison:
               modelled one, the model's error
     verdict   "faster", "slower", "same" (the interval holds 1) or "unknown" (no interval)
 
-    `warnings` says what makes the files unlike; `only_a`, `only_b` are (name, why) of rows that
-    have a time in one file only, and `failed` of rows that failed in B and have no time in A.
+    `warnings` says what makes the files unlike, and `doubts` which of the rows that changed were
+    held back or did not converge in either; `only_a`, `only_b` are (name, why) of rows that have a
+    time in one file only, and `failed` of rows that failed in B and have no time in A.
     """
 
     a: ResultFile
     b: ResultFile
     rows: pd.DataFrame
     warnings: list[str]
+    doubts: list[str]
     only_a: list[tuple[str, str]]
     only_b: list[tuple[str, str]]
     failed: list[tuple[str, str]]
@@ -89,7 +92,20 @@ def compare(a: ResultFile, b: ResultFile) -> Comparison:
             ),
         }
     )
-    return Comparison(a, b, rows, differences(a, b), _only(a, b), _only(b, a), _failed(a, b))
+    alone = _only(a, b), _only(b, a), _failed(a, b)
+    return Comparison(a, b, rows, differences(a, b), _doubts(a, b, rows), *alone)
+
+
+def _doubts(a: ResultFile, b: ResultFile, rows: pd.DataFrame) -> list[str]:
+    """What may have changed rows that neither the program nor the device did. A modelled row has
+    no clock, and no noise that it could converge in."""
+    moved = set(changed(rows)["name"])
+    found = []
+    for letter, file in zip(_LETTERS, (a, b), strict=True):
+        used = [r for r in file.timed if r["name"] in moved and not file.context.modelled]
+        if line := doubts_line(doubtful(file, used), len(used), "that changed"):
+            found.append(f"{letter}: {line}")
+    return found
 
 
 def _reach(
@@ -156,6 +172,7 @@ def as_json(comparison: Comparison) -> str:
             "a": comparison.a.path,
             "b": comparison.b.path,
             "warnings": comparison.warnings,
+            "doubts": comparison.doubts,
             "rows": comparison.rows,
             "only_a": [{"name": name, "why": why} for name, why in comparison.only_a],
             "only_b": [{"name": name, "why": why} for name, why in comparison.only_b],

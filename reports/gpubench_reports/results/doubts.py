@@ -35,14 +35,12 @@ def doubtful(result: ResultFile, rows: Iterable[Mapping[str, Any]]) -> Doubts:
     return {row["name"]: doubts for row in rows if (doubts := doubts_of(row, stated))}
 
 
-def doubts_line(doubts: Doubts, rows: int) -> str:
+def doubts_line(doubts: Doubts, rows: int, which: str = "used") -> str:
     """How many of the `rows` that an answer rests on have doubts, and which; empty for none."""
     if not doubts:
         return ""
     named = [f"{name} ({'; '.join(words)})" for name, words in doubts.items()]
     more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
     verb = "was" if len(doubts) == 1 else "were"
-    return (
-        f"of the {plural(rows, 'row')} used, {len(doubts)} {verb} held back or did not converge: "
-        f"{', '.join(named[:_NAMED])}{more}"
-    )
+    of_rows = f"of the {plural(rows, 'row')} {which}, {len(doubts)}"
+    return f"{of_rows} {verb} held back or did not converge: {', '.join(named[:_NAMED])}{more}"
