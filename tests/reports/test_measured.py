@@ -130,11 +130,25 @@ def test_what_the_model_says_of_measured_rows_is_called_modelled(h100, capsys):
     by_label = [v for v in verdicts.values() if v.label and v.bound == v.label]
     assert {verdict.borrowed for verdict in by_label} == {True}
     titles = [column.title for column in columns_of(h100.ok, verdicts, h100.context)]
-    assert "bound (modelled)" in titles
+    assert "bound (* modelled)" in titles  # but for those that their own figures tell of
+    bound = next(c for c in columns_of(h100.ok, verdicts, h100.context) if c.key == "bound")
+    cells = dict(zip(h100.ok["name"], bound.texts, strict=True))
+    assert cells[copied.name] == "dram*"
+    known = [verdict for verdict in verdicts.values() if verdict.bound]
+    borrowed = [verdict for verdict in known if verdict.borrowed]
+    assert {cells[v.name].endswith("*") for v in known if not v.borrowed} == {False}
     walls = binds(walls_of(h100, verdicts), verdicts)
-    assert walls.endswith(" (modelled)")
+    count = f"modelled for {len(borrowed)} rows of {len(known)}"
+    assert walls.endswith(f" ({count})")
     page = answer_cards(gather(h100))
-    assert "Modelled: the file has no predictions" in page
+    assert f"M{count[1:]}: the file has no predictions" in page
+
+
+def test_a_column_of_which_all_is_modelled_says_so_once(h100):
+    verdicts = judge(h100)
+    rows = h100.ok[h100.ok["name"].str.startswith("stream/")]
+    (bound,) = (c for c in columns_of(rows, verdicts, h100.context) if c.key == "bound")
+    assert (bound.title, bound.texts[0]) == ("bound (modelled)", "dram")
 
 
 def test_what_a_file_says_itself_is_not_called_modelled():

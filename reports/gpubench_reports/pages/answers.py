@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from gpubench_reports.common.units import plural
 from gpubench_reports.comparisons.compare import Comparison, changed
 from gpubench_reports.results.reader import ResultFile
 from gpubench_reports.rules.verdicts.verdict import (
@@ -86,12 +87,18 @@ def walls_of(result: ResultFile, verdicts: Mapping[str, Verdict]) -> list[Wall]:
 def binds(walls: Sequence[Wall], verdicts: Mapping[str, Verdict]) -> str:
     """The walls in a line: "memory bandwidth 193 rows, compute 77"."""
     words = ", ".join(f"{wall.name or 'unknown'} {wall.rows}" for wall in walls)
-    return f"{words} ({MODELLED})" if are_borrowed(verdicts.values()) else words
+    borrowed = borrowed_words(verdicts.values())
+    return f"{words} ({borrowed})" if borrowed else words
 
 
-def are_borrowed(verdicts: Iterable[Verdict]) -> bool:
-    """Whether what binds some of the rows is a prediction of the modelled run that ships."""
-    return any(verdict.borrowed for verdict in verdicts)
+def borrowed_words(verdicts: Iterable[Verdict]) -> str:
+    """That what binds the rows, or so many of them, is a prediction of the modelled run that
+    ships; empty where it is of none."""
+    borrowed = [verdict.borrowed for verdict in verdicts if verdict.bound]
+    if not any(borrowed):
+        return ""
+    rows = plural(sum(borrowed), "row")
+    return MODELLED if all(borrowed) else f"{MODELLED} for {rows} of {len(borrowed)}"
 
 
 def concepts_moved(comparison: Comparison) -> list[Moved]:

@@ -1,19 +1,21 @@
 """The columns of a table of rows, for the terminal, for Markdown and for the page."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
 
 from gpubench_reports.common.units import si
-from gpubench_reports.pages.answers import are_borrowed
+from gpubench_reports.pages.answers import borrowed_words
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.doubts import flags_of
 from gpubench_reports.rules.verdicts.verdict import MODELLED, Verdict
 
 NONE = "·"  # in a cell of which nothing is known
+_MARK = "*"
+BOUND_IN_PART = f"bound ({_MARK} {MODELLED})"  # the title of a column in which some cells are
 
 
 @dataclass(frozen=True)
@@ -67,14 +69,25 @@ def columns_of(
             _numbers("predicted", "predicted", rows["model_seconds"], _si("s")),
             _numbers("error", "its error", error, signed_percent),
         ]
-    bound = [_bound(v, label) for v, label in zip(judged, rows["label"], strict=True)]
-    borrowed = are_borrowed(filter(None, judged))
-    found.append(_words("bound", f"bound ({MODELLED})" if borrowed else "bound", bound))
+    found.append(_bounds(judged, list(rows["label"])))
     if verdicts:
         found.append(_words("wall", "wall", [v.wall if v else "" for v in judged]))
     notes = [notes_of(row) for row in rows.to_dict("records")]
     found.append(replace(_words("note", "note", list(map("; ".join, notes))), parts=notes))
     return [column for column in found if column.says_anything]
+
+
+def _bounds(verdicts: Sequence[Verdict | None], labels: Sequence[str]) -> Column:
+    """What binds the rows. Where only some of it is modelled, these have a mark."""
+    bound = [_bound(v, label) for v, label in zip(verdicts, labels, strict=True)]
+    said = borrowed_words(filter(None, verdicts))
+    if said in ("", MODELLED):
+        return _words("bound", f"bound ({said})" if said else "bound", bound)
+    marked = [
+        f"{text}{_MARK}" if verdict and verdict.bound and verdict.borrowed else text
+        for verdict, text in zip(verdicts, bound, strict=True)
+    ]
+    return _words("bound", BOUND_IN_PART, marked)
 
 
 def _bound(verdict: Verdict | None, label: str) -> str:

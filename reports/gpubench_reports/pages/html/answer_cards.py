@@ -8,7 +8,7 @@ from gpubench_reports.common.dates import order_of
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.common.units import si
 from gpubench_reports.comparisons.compare import counted, look_first, other_versions, signed
-from gpubench_reports.pages.answers import Moved, Wall, are_borrowed, concepts_moved, walls_of
+from gpubench_reports.pages.answers import Moved, Wall, borrowed_words, concepts_moved, walls_of
 from gpubench_reports.pages.goodness import Reached, goodness, roofs_reached
 from gpubench_reports.pages.html.facts import Change, Facts
 from gpubench_reports.pages.html.markup import Markup, tag
@@ -18,7 +18,6 @@ from gpubench_reports.rules.verdicts.rulebook import wall_means
 from gpubench_reports.rules.verdicts.verdict import EXPECTED, GRADES, LOW, UNGRADED, worst
 
 _MOST_ROOFS, _MOST_LABELS, _MOST_MOVED = 6, 4, 3  # lines of a card
-_OF_MODEL = "Modelled: the file has no predictions, so this is what binds the rows on the model."
 _OTHER = {True: "good", False: "bad", None: "doubt"}
 
 
@@ -108,16 +107,23 @@ def _binds_card(facts: Facts) -> Markup:
         return card("What binds it?", tag("p", "No row has a time."), look="answer")
     total = sum(wall.rows for wall in walls)
     first = walls[0]
+    said = borrowed_words(facts.verdicts.values())
     often = "mostly" if 2 * first.rows > total else "most often"
     words = f"{often} {first.name or 'nothing known'}: {first.rows} of {total} rows"
     lines = [_wall(wall, total) for wall in walls]
     return card(
         "What binds it?",
         tag("p", words, class_="state"),
-        tag("p", _OF_MODEL, class_="small") if are_borrowed(facts.verdicts.values()) else None,
+        tag("p", _of_model(said), class_="small") if said else None,
         tag("table", tag("tbody", lines), class_="bars"),
         look="answer",
     )
+
+
+def _of_model(said: str) -> str:
+    """What is `said` to be modelled, as a sentence with the reason."""
+    lead = f"{said[0].upper()}{said[1:]}"
+    return f"{lead}: the file has no predictions, so this is what binds the rows on the model."
 
 
 def _wall(wall: Wall, total: int) -> Markup:

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gpubench_reports.common.units import si
-from gpubench_reports.pages.columns import NONE
+from gpubench_reports.pages.columns import BOUND_IN_PART, NONE
 from gpubench_reports.results.context import Context
 from gpubench_reports.results.doubts import Doubts, doubts_line
 from gpubench_reports.rules.verdicts.verdict import MODELLED
@@ -25,6 +25,7 @@ _TEXT = (
     "grade",
     "bound",
     f"bound ({MODELLED})",
+    BOUND_IN_PART,
     "verdict",
     "note",
     "from",
