@@ -55,6 +55,17 @@ def test_devices_and_models_among_many_files_are_named(write, capsys):
     assert not said[0].startswith("both")
 
 
+def test_a_name_that_holds_other_words_by_chance_does_not_stand_for_them(write, capsys):
+    contexts = [("Photon 1", "cold"), ("Photon 2", "hot"), ("Photon 3", "cold")]
+    paths = [
+        str(write(make_document(device_title=title, device=title, mode=mode), f"{title}.json"))
+        for title, mode in contexts
+    ]
+    assert main(["compare", *paths, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)["warnings"]
+    assert "the modes differ: Photon 1 is cold, Photon 2 is hot" in said
+
+
 def test_many_files_have_no_limit_by_row(capsys):
     assert main(["compare", "a.json", "b.json", "c.json", "--fail-on=5%"]) == 2
     assert "is for two files" in capsys.readouterr().err

@@ -233,7 +233,9 @@ def differences(a: ResultFile, b: ResultFile, names: tuple[str, str] = _LETTERS)
 def _each_is(names: tuple[str, str], values: tuple[str, str]) -> str:
     """What each file is; a name that says it already stands for itself."""
     pairs = zip(names, values, strict=True)
-    return ", ".join(name if value in name else f"{name} is {value}" for name, value in pairs)
+    return ", ".join(
+        name if f" {value} " in f" {name} " else f"{name} is {value}" for name, value in pairs
+    )
 
 
 def other_versions(a: ResultFile, b: ResultFile) -> list[str]:
