@@ -1,6 +1,7 @@
 """Levels that come and go: closed when it is over, found again when there is more."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from gpubench_reports.nightly.judging.judge import judge_new
 from gpubench_reports.nightly.judging.status import decide
 from gpubench_reports.nightly.rule.baseline import Baseline
+from gpubench_reports.nightly.rule.regression import judge
 from gpubench_reports.nightly.rule.settings import Settings
 from gpubench_reports.nightly.store.index import Index
 from gpubench_reports.nightly.store.store import Store
@@ -64,6 +66,31 @@ def test_a_level_beyond_the_reference_is_no_way_back_to_it(
 
 def test_a_lasting_step_stays_open() -> None:
     assert kinds([1.0] * 30 + [1.05] * 80) == [(31, "regression")]
+
+
+@pytest.mark.parametrize(
+    ("slope", "how"), [(3e-4, "drift"), (1e-4, None), (-3e-4, None), (0.0, None)]
+)
+def test_a_drift_too_slow_for_any_night_is_found_by_how_the_level_began(
+    slope: float, how: str | None
+) -> None:
+    nights = np.random.default_rng(1).normal(1, 0.003, 160) * (1 + slope * np.arange(160))
+    found = judge(nights, np.full(160, np.nan), S)
+    assert (found.how if found else None) == how
+    if found:
+        assert (found.index, found.ratio) == (130, pytest.approx(1.04, abs=3e-3))
+
+
+def test_a_drift_is_told_from_its_first_nights_to_its_last(store: Store) -> None:
+    few = replace(S, window=10, change_window=10)  # in which the drift is below the floor
+    for night in range(45):
+        level = 1e-4 * (1 + 1e-3 * night) * QUIET[night % 40]
+        put_night(store, {NAME: {"seconds": level, "sm_clock_hz": 1.9e9}}, git_commit=f"c{night}")
+    (standing,) = judged(store, few).regressions
+    event = standing.event
+    assert (event["how"], event["class"], event["kind"]) == ("drift", "program", "regression")
+    assert event["commits"] == ["c9", f"c{event['first_night'] - 1}"]
+    assert event["cycles_ratio"] == pytest.approx(event["after"] / event["before"], abs=1e-3)
 
 
 def test_a_partial_fix_does_not_close_it() -> None:

@@ -141,6 +141,8 @@ def _event(
     reference = standing.reference if standing.kind(settings) else change.before
     after = Standing(level=change.after, reference=reference, event={"benchmark": key[2]})
     before, since = level[: change.index][-settings.window :], level[change.index :]
+    if change.how == regression.DRIFT:
+        before = level[: settings.window]
     cycles = _ratio([p.cycles for p in before], [p.cycles for p in since])
     event = {
         **history.event(key, level[-1].environment, before[-1].night, since[0].night, night),

@@ -23,6 +23,7 @@ from gpubench_reports.nightly.rule.baseline import Baseline, sigma_of
 from gpubench_reports.nightly.rule.settings import LONGEST_RUN, Settings
 
 REGRESSION, IMPROVEMENT, RETURN = "regression", "improvement", "return"
+DRIFT = "drift"  # how a change was found that no night began
 _SPIKES = 0.1  # share of the nights; more of them are how the series spreads
 
 
@@ -33,7 +34,8 @@ class Change:
     index: int
     before: float  # [s], median of the nights that it is compared with
     after: float  # [s], median since
-    how: str  # "two nights" (or as many as the setting says), "change point" or "back again"
+    # "two nights" (or as many as the setting says), "change point", "back again" or DRIFT
+    how: str
 
     @property
     def ratio(self) -> float:
@@ -96,6 +98,7 @@ def judge(
         _return(first, rerun, values, settings, past)
         or _run_of_nights(first, rerun, values, settings, past)
         or _change_point(values, settings, past)
+        or _drift(values, settings, past)
     )
 
 
@@ -217,6 +220,24 @@ def _is_no_spike(baseline: Baseline, since: np.ndarray, change: Change, settings
     shares = (since - change.before) / (change.after - change.before)
     agree = len(since) > 2 or baseline.agree(since)
     return bool(agree and shares.min() >= 0.5 and baseline.is_rare(since))
+
+
+def _drift(values: np.ndarray, settings: Settings, past: Past) -> Change | None:
+    """Whether the level became slower too slowly for any night to stand out: its last nights beside
+    its first ones. What became faster so slowly is no news."""
+    count = settings.window
+    if len(values) < 2 * count:
+        return None
+    first, last = values[:count], values[-count:]
+    shift = float(np.mean(last) / np.mean(first)) - 1
+    ratio = float(np.median(last) / np.median(first))
+    if min(shift, ratio - 1) <= settings.visible:  # two states that alternate have no median
+        return None
+    baseline = Baseline.of(first, settings, past.earlier)
+    if not baseline.significant(shift, count, _spread_of(last)):
+        return None
+    at = len(values) - count
+    return Change(at, float(np.median(first)), float(np.median(last)), DRIFT)
 
 
 def without_spikes(values: np.ndarray, sigmas: float) -> np.ndarray:

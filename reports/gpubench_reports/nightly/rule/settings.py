@@ -64,7 +64,8 @@ class Settings:
     confirm_nights: int = 2
     agreement: float = 0.5  # how far apart the first nights of a change may lie, in such limits
 
-    visible: float = 0.03  # a series that would not show this change in a week says so
+    # A series that would not show this change in a week says so; and so far a level may drift.
+    visible: float = 0.03
 
     # The change points (E-divisive).
     change_window: int = 50
