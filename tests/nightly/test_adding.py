@@ -67,6 +67,16 @@ def test_a_clock_that_was_wrong_keeps_no_later_night_out(store: Store, adds) -> 
     assert "before night 2" in complaint
 
 
+def test_what_the_files_say_to_know_of_their_runs_is_told(
+    store: Store, tmp_path: Path, capsys
+) -> None:
+    files = [tmp_path / f"{number}.json" for number in range(3)]
+    for path in files:
+        path.write_bytes(process_file({"a/b/n:1": 1e-4}, caveats=["this GPU is shared"]))
+    assert main(["add", f"--store={store.root}", "--machine=lab", *map(str, files)]) == 0
+    assert capsys.readouterr().err == "nightly: this GPU is shared\n"
+
+
 @pytest.mark.parametrize(
     ("context", "row", "complaint"),
     [

@@ -8,7 +8,7 @@ from gpubench_reports.nightly.commands.arguments import (
     store_arguments,
     told_arguments,
 )
-from gpubench_reports.nightly.commands.shared import conclude, opened, require_told
+from gpubench_reports.nightly.commands.shared import conclude, opened, require_told, say
 
 NAME = "add"
 SUMMARY = "store result files as one night, and judge it"
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from gpubench_reports.nightly.nights.adding import add
+    from gpubench_reports.nightly.nights.adding import add, reservations
     from gpubench_reports.results.companions import with_companions
 
     require_told(options, with_companions(options.results))
@@ -38,4 +38,6 @@ def run(options: argparse.Namespace) -> int:
     with index:
         index.update(settings)
         night = add(store, index, options.results, settings.machine)
+        for sentence in reservations(options.results):
+            say(sentence)
         return conclude(options, store, index, settings, night.machine, aside)

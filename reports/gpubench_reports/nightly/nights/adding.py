@@ -62,6 +62,12 @@ def add(store: Store, index: Index, paths: Sequence[Path], machine: str) -> Nigh
     return night
 
 
+def reservations(paths: Sequence[Path]) -> list[str]:
+    """What to know of the files' runs, such as that others used the GPU: each once."""
+    said = [sentence for path in paths for sentence in read_process(path).context.reservations]
+    return list(dict.fromkeys(said))
+
+
 def _require_one_making(files: Sequence[ProcessFile], is_named: bool) -> None:
     """Raises ReportError for files that are not of one program on one GPU, as far as they say."""
     first = files[0].path
