@@ -111,11 +111,13 @@ def _return(
     for nights in range(1, min(LONGEST_RUN, len(values) - 1) + 1):
         level = Baseline.of(values[:-nights], settings, past.earlier)
         # A time that was not measured again, NaN, is near nothing.
-        seen = (first[-1], rerun[-1]) if nights == 1 else _middle(values[-nights:])
+        seen = (first[-1], rerun[-1]) if nights == 1 else (float(np.median(values[-nights:])),)
         near = settings.agreement * max(settings.floor, settings.sigmas * level.spread)
         far = max(settings.change_floor, settings.sigmas * level.unsure(nights))
         if abs(values[-nights] - past.reference) > abs(values[-nights] - level.centre):
             continue  # the first of them is still a night of the level
+        if np.abs(_middle(values[-nights:]) / past.reference - 1).max() > 2 * near:
+            continue
         if all(
             abs(time / past.reference - 1) <= near and abs(time / level.centre - 1) > far
             for time in seen
