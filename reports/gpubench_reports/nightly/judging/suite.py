@@ -124,11 +124,13 @@ def lean(rows: Rows) -> dict[str, Any]:
             continue
         members = np.flatnonzero(leaning[:, -1])
         own = abs(np.median(medians[members, -1]))
-        if everything or own >= abs(moods[-1]) * (1 if slower else _SURELY):
+        # A regression is missed only where the others have surely moved.
+        mood = abs(moods[-1])
+        if everything or (own * _SURELY > mood if slower else own >= _SURELY * mood):
             return _leaning(rows, members, slower)
         # These are where they were, and the others moved: so many that they look like a mood.
         moved = -sign * medians > limits
-        if abs(moods[-1]) >= own * (_SURELY if slower else 1) and _is_news(moved, 1):
+        if mood >= own and _is_news(moved, 1):
             return _leaning(rows, np.flatnonzero(moved[:, -1]), not slower)
     return {}
 
