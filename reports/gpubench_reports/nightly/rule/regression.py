@@ -230,6 +230,7 @@ def _drift(values: np.ndarray, settings: Settings, past: Past) -> Change | None:
     count = settings.window
     if len(values) < 2 * count:
         return None
+    values = without_spikes(values, settings.spike_sigmas)
     first, last = values[:count], values[-count:]
     shift = float(np.mean(last) / np.mean(first)) - 1
     ratio = float(np.median(last) / np.median(first))
