@@ -222,9 +222,9 @@ def _wall(raw: Mapping[str, Any]) -> dict[str, Any]:
     if busy.yes is False:
         waits = [walls[name] for name in ("starved", "communication", "overhead")]
         return max(waits, key=lambda wall: _part(raw, wall["seconds"]))
-    if not in_products.yes:
+    if busy.yes and not in_products.yes:
         return walls["bandwidth"]
-    if near_roof.yes is None:
+    if busy.yes is None or near_roof.yes is None:
         unsure: dict[str, Any] = rules()["unsure"] | {"unsure": True}
         return walls["compute"] | unsure
     return walls["compute" if near_roof.yes else "slow products"]
