@@ -161,11 +161,7 @@ def _changed_card(change: Change) -> Markup:
         if more > 0:
             rest = tag("a", f"and {more} more", href="#comparison")
             parts.append(tag("p", rest, class_="small"))
-    said = [
-        *comparison.warnings,
-        *comparison.doubts,
-        "; ".join(other_versions(comparison.a, comparison.b)),
-    ]
+    said = [*comparison.warnings, "; ".join(other_versions(comparison.a, comparison.b))]
     unlike = [tag("p", words, class_="small") for words in said if words]
     words, name = counted(comparison)
     is_later = order_of(comparison.a.context.date) > order_of(comparison.b.context.date)
