@@ -147,11 +147,14 @@ inline double channels(const Bench& bench) {
                                                               : gpubench::nccl_ring_channels;
 }
 
-// Waves of tiles without NCCL's SMs, relative to all SMs; 1 if the tile is not known.
+// Waves of tiles without NCCL's SMs, relative to all SMs; 1 if the tile is not known, or if the
+// product, which takes so many `seconds` alone, waits for memory rather than for SMs.
 inline double more_waves(const Bench& bench, const gpubench::GemmShape& shape,
-                         const gpubench::GemmChoice& choice) {
+                         const gpubench::GemmChoice& choice, double seconds) {
   const auto sms = bench.device().find("sm_count");
-  if (choice.tile_m == 0 || !sms) return 1;
+  const auto dram = bench.device().find("dram_bytes_per_second");
+  if (choice.tile_m == 0 || !sms || !dram) return 1;
+  if (shape.bytes() / *dram > 0.7 * seconds) return 1;
   const double blocks = tiles::count(static_cast<double>(shape.m), static_cast<double>(shape.n),
                                      choice.tile_m, choice.tile_n) *
                         choice.split_k;
@@ -183,8 +186,8 @@ inline void beside_product(Bench& bench) {
 
   const double one = both.time(products, false).products / products;
   const double send = both.time(0, true).all_reduce;
-  *law =
-      size / beside_seconds((products + 1) * one, send, more_waves(bench, shape, product.choice()));
+  const double waves = more_waves(bench, shape, product.choice(), one);
+  *law = size / beside_seconds((products + 1) * one, send, waves);
   bench.counter("product_seconds", one);
   bench.counter("all_reduce_seconds", send);
   // Few enough products to end before the all-reduce; enough that it ends before them.
