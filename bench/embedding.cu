@@ -48,10 +48,10 @@ void look_up(Bench& bench) {
   if (fetch && (is_uniform || is_beyond)) {
     const double of_row = fetched_bytes(row, static_cast<std::uint64_t>(*fetch));
     const double others = draws * sizeof(unsigned) + bytes / pool;  // indices in, bags out
-    // Where device memory goes for one row, it reads nothing else meanwhile.
+    // Each jump to another row costs device memory the time of so many bytes.
     const double jump = bench.device().find("dram_jump_bytes").value_or(0);
     // A row that comes again is in L2 at best as often as L2 holds rows, if all are as likely. Each
-    // of its partitions keeps copies of what the others have.
+    // partition of L2 also keeps copies of the others' rows.
     const double partitions = bench.device().find("l2_partitions").value_or(1);
     const double kept = is_uniform ? std::min(1.0, l2_bytes / partitions / table_bytes) : 1;
     const double once = distinct_rows(which, draws);

@@ -145,11 +145,20 @@ def test_a_wave_begun_is_a_wave_paid(full: dict[str, dict], figures: dict[str, f
             seen.add(waves)
             whole = peak * figures["gemm_efficiency"] * share
             assert row["law"] == pytest.approx(after_start(whole, 2.0 * m * n * 4096, figures))
-            # One of an SM's two tiles is loaded or stored while the other is multiplied: half of
-            # the traffic comes beside the products. The rest is waiting for a wave's first loads.
+            # Operands come beside the products. One of an SM's two tiles is stored while the other
+            # is multiplied, and waits for its first loads.
+            stored = (
+                2
+                * waves
+                * sms
+                * tile_m
+                * tile_n
+                / (figures["dram_bytes_per_second"] * figures["dram_write_efficiency"])
+            )
+            filling = waves * figures["dram_latency_cycles"] / figures["sm_clock_hz"]
             seconds = (
                 seconds_of_tiles(row, m, n, 4096, figures)
-                + seconds_of_dram(m * 4096 + n * 4096 + m * n, figures) / 2
+                + (stored + filling) / 2
                 + figures["kernel_floor_seconds"]
             )
             assert rate(row) == pytest.approx(2 * m * n * 4096 / seconds, rel=0.01), row["name"]

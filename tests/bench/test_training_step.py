@@ -9,7 +9,7 @@ from .conftest import EVERYTHING, RowsOfConcept, is_run, rows_of
 WALLS = ("compute", "bandwidth", "overhead", "communication", "starved")
 LARGE, SMALL = 2048, 256
 # What counts as a move: this share of the baseline's step.
-MOVED = 0.005
+MOVED = 0.0075
 UP, DOWN = 1, -1
 MOVES: dict[tuple[int, str], dict[str, int]] = {
     (LARGE, "tiled"): {},
