@@ -41,10 +41,10 @@ bool is_key_of_every_row(std::string_view key) {
 
 void check_own_key(const std::string& key) {
   if (key.empty() || !std::all_of(key.begin(), key.end(), is_of_a_key)) {
-    throw std::logic_error("notes '" + key + "', and a key has letters, digits and _ only");
+    throw std::logic_error("key '" + key + "' may have only letters, digits and _");
   }
   if (is_key_of_every_row(key)) {
-    throw std::logic_error("notes '" + key + "', which the program itself says of rows");
+    throw std::logic_error("key '" + key + "' is reserved: the program writes it itself");
   }
 }
 

@@ -76,7 +76,7 @@ struct Group {
   double most_ll() const {
     return generation.most_ll[nodes <= 2 ? static_cast<std::size_t>(nodes) - 1 : 2];
   }
-  // Each word of LL is received by itself. Only the network takes them by chunks.
+  // LL receives each word by itself; only the network waits for chunks.
   double reached_by(Protocol protocol) const {
     return protocol == ll && nodes == 1 ? 1 : reached(bytes);
   }

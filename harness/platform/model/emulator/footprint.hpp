@@ -53,7 +53,7 @@ struct FootprintSums {
   // Those of what another warp of the block asks for at the same time, which wait as that one does.
   std::uint64_t read_with_another = 0;
   // As read_fetches, but distinct within their block, summed over the blocks; and how often these
-  // jump on to another place, but not as far as the time before.
+  // jump on to another place, but not as far as the time before (the first jump of a block counts).
   std::uint64_t read_fetches_by_block = 0, read_jumps_by_block = 0;
   // Those of read_requests whose request did not ask for the other half of their 64 bytes.
   std::uint64_t read_alone = 0;

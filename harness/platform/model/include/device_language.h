@@ -53,9 +53,9 @@ int __syncthreads_and(int predicate) noexcept;
 int __syncthreads_or(int predicate) noexcept;
 void __syncwarp(unsigned mask = 0xffffffffu) noexcept;
 
-// Warp exchanges. A source that takes no part gives the lane its own value back, where CUDA's is
-// undefined; one that has ended is an error. `width` divides the warp into segments, a power of two
-// up to 32.
+// Warp exchanges. What comes from a lane that the mask leaves out is undefined in CUDA: all bits
+// are set here. A source that has ended is an error. `width` divides the warp into segments, a
+// power of two up to 32.
 namespace gpubench::model {
 enum class Shuffle { index, up, down, exclusive_or };
 std::uint64_t shuffle(unsigned mask, std::uint64_t value, Shuffle how, unsigned argument,

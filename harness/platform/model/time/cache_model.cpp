@@ -214,9 +214,10 @@ void serve_by_l2(const FootprintSums& f, const Population& p, const Held& held,
   const double missed = first_fetches * (1 - held.fraction) + repeats * shares.missed * again;
   reads.dram_bytes = caches.fetch_bytes * missed;
   // What is swept over is fetched in order.
-  reads.dram_jumps = p.is_swept ? 0
-                                : missed * static_cast<double>(f.read_jumps_by_block) /
-                                      static_cast<double>(f.read_fetches_by_block);
+  reads.dram_jumps = p.is_swept || f.read_jumps_by_block == 0
+                         ? 0
+                         : missed * static_cast<double>(f.read_jumps_by_block) /
+                               static_cast<double>(f.read_fetches_by_block);
 }
 
 }  // namespace

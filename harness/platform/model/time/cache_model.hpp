@@ -39,7 +39,7 @@ struct Reads {
   double waiting_beyond_l1 = 0;  // these, and what waits with them in their requests
   double l2_near = 0, l2_far = 0, l2_missed = 0;  // of those that left
   double dram_bytes = 0;
-  double dram_jumps = 0;  // to places that nothing beside them is fetched with
+  double dram_jumps = 0;  // to places whose neighbours are not fetched
 };
 
 // The kernel whose reads are judged.
