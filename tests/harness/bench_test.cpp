@@ -203,7 +203,7 @@ TEST_F(BenchTest, ABenchFileNotesNothingUnderAKeyOfTheProgram) {
   for (const char* key : {"real_time", "verified", "samples", "law", "flops_per_second"}) {
     own_key = key;
     for (const BenchFunction function : {notes_words, notes_a_number, counts_too}) {
-      EXPECT_THAT(row(function).reason, HasSubstr("notes '" + own_key + "', which the program"));
+      EXPECT_THAT(row(function).reason, HasSubstr("key '" + own_key + "' is reserved"));
     }
   }
   for (const char* key : {"", "two words", "caf\u00e9", "line\n"}) {
