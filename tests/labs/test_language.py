@@ -89,7 +89,7 @@ def of_cuda(*headers: str) -> list[str]:
     text = "\n".join((INCLUDE / header).read_text() for header in headers)
     names = set(re.findall(r"\b__\w+(?=[(,)])", text))
     called = {name for name in names if source.CUDAS.fullmatch(name)}
-    return sorted(called - {"__launch_bounds__", "__align__", "__syncthreads", "__half2"})
+    return sorted(called - {"__launch_bounds__", "__align__", "__syncthreads", "__trap", "__half2"})
 
 
 # Names of g++, and not of CUDA.
