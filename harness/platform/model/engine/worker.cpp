@@ -320,13 +320,14 @@ double Worker::note_footprint(const WarpRequest& request, const Sectors& sectors
   const int whole_sectors = (bytes + sector_bytes - 1) / sector_bytes;
   const double ideal = whole_sectors;
   unsigned repeats = 0, with_another = 0, alone = 0;
-  const auto asks_for = [&](std::uint64_t sector) {  // they are in order
-    return std::binary_search(sectors.id.begin() + from, sectors.id.begin() + to, sector);
+  const auto is_alone = [&](unsigned i) {  // they are in order, so its other half is beside it
+    const std::uint64_t other = sectors.id[i] ^ 1;
+    return (i == from || sectors.id[i - 1] != other) && (i + 1 == to || sectors.id[i + 1] != other);
   };
   for (unsigned i = from; i < to; ++i) {
     BlockSector& mine = block_sectors_.at(sectors.id[i]);
     if (reads) {
-      alone += !asks_for(sectors.id[i] ^ 1);
+      alone += is_alone(i);
       const LastRead last = note_read(footprint, mine, request.interval);
       repeats += last.distance > 0;
       with_another += last.is_of_another_at_once;
