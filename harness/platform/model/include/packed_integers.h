@@ -6,23 +6,29 @@
 
 namespace gpubench::model {
 
+// `use(at, a, b)` for each pair of parts, which begin at bit `at`.
+template <class Part, class Use>
+constexpr void each_part(unsigned int x, unsigned int y, Use use) {
+  for (unsigned int at = 0; at < 32; at += 8 * sizeof(Part)) {
+    use(at, static_cast<Part>(x >> at), static_cast<Part>(y >> at));
+  }
+}
 // `of(Part{}, a, b)` for each pair of parts, put together again.
 template <class Part, class Of>
 constexpr unsigned int by_part(unsigned int x, unsigned int y, Of of) {
   unsigned int all = 0;
-  for (unsigned int at = 0; at < 32; at += 8 * sizeof(Part)) {
-    const int part = of(Part{}, static_cast<Part>(x >> at), static_cast<Part>(y >> at));
-    all |= static_cast<unsigned int>(static_cast<std::make_unsigned_t<Part>>(part)) << at;
-  }
+  each_part<Part>(x, y, [&](unsigned int at, int a, int b) {
+    const auto part = static_cast<std::make_unsigned_t<Part>>(of(Part{}, a, b));
+    all |= static_cast<unsigned int>(part) << at;
+  });
   return all;
 }
 template <class Part>
 constexpr unsigned int sum_of_differences(unsigned int x, unsigned int y) {
   unsigned int sum = 0;
-  for (unsigned int at = 0; at < 32; at += 8 * sizeof(Part)) {
-    const int difference = static_cast<Part>(x >> at) - static_cast<Part>(y >> at);
-    sum += static_cast<unsigned int>(difference < 0 ? -difference : difference);
-  }
+  each_part<Part>(x, y, [&](unsigned int, int a, int b) {
+    sum += static_cast<unsigned int>(a < b ? b - a : a - b);
+  });
   return sum;
 }
 template <class Part>
@@ -33,7 +39,7 @@ constexpr int saturated(int x) {
 
 }  // namespace gpubench::model
 
-// `result` of a and b, which are whole integers of type Part.
+// `result` of a and b: two parts, widened to int.
 #define GPUBENCH_PACKED_OF(name, type, result)                                \
   constexpr unsigned int name(unsigned int x, unsigned int y) {               \
     return gpubench::model::by_part<type>(x, y, [](auto part, int a, int b) { \
