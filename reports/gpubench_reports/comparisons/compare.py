@@ -47,6 +47,11 @@ class Comparison:
     failed: list[tuple[str, str]]
 
     @property
+    def cautions(self) -> list[str]:
+        """What to know before a verdict is trusted."""
+        return [*self.warnings, *self.doubts]
+
+    @property
     def mixed(self) -> bool:
         """Whether one file is modelled and the other measured."""
         return self.a.context.device_kind != self.b.context.device_kind

@@ -148,7 +148,7 @@ def _told(verdict: Verdict) -> str:
 
 def _comparison(comparison: Comparison) -> list[str]:
     lines = [f"### Against {escape(clean(comparison.a.path.name))}", ""]
-    lines += [f"> {escape(warning)}" for warning in (*comparison.warnings, *comparison.doubts)]
+    lines += [f"> {escape(warning)}" for warning in comparison.cautions]
     lines += ["", "| concept | rows | speed, this / other | 95 % interval |", "|---|---|---|---|"]
     for line in means(comparison.rows, "concept").to_dict("records"):
         interval = "" if math.isnan(line["low"]) else f"{line['low']:.3f} … {line['high']:.3f}"

@@ -64,8 +64,7 @@ def comparisons(facts: Facts, charts: Sequence[Chart]) -> list[Markup]:
             f"{drawn} changes are drawn; of {rows} rows in both, {rows - off} show none."
         )
         parts.append(tag("h3", f"Against {clean(comparison.a.path.name)}"))
-        said = (*comparison.warnings, *comparison.doubts)
-        parts += [tag("p", warning, class_="banner") for warning in said]
+        parts += [tag("p", words, class_="banner") for words in comparison.cautions]
         parts += [figure_of(chart, words) for chart in own]
         if not off:
             parts.append(tag("p", f"None of the {rows} rows that are in both shows a difference."))

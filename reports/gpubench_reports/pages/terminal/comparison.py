@@ -43,7 +43,7 @@ def print_comparison(comparison: Comparison, everything: bool = False) -> None:
     console = new_console()
     for letter, result in (("A", comparison.a), ("B", comparison.b)):
         console.print(Text(f"{letter}  {clean(str(result.path))}  {run_text(result.context)}"))
-    for warning in (*comparison.warnings, *comparison.doubts):
+    for warning in comparison.cautions:
         console.print(bold(f"!  {warning}"))
     for versions in other_versions(comparison.a, comparison.b):
         console.print(Text(f"!  {versions}"))

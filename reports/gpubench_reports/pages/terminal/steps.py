@@ -3,6 +3,8 @@
 import math
 from collections.abc import Sequence
 
+from rich.console import Console
+
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.common.units import argument_text, si
 from gpubench_reports.comparisons.speedups import labels
@@ -32,18 +34,17 @@ PARTS_IN_WORDS = {
 def print_steps(result: ResultFile, others: Sequence[ResultFile]) -> None:
     """Each step with its answers and its wall, then what each switch gains on each device."""
     console = new_console()
-    console.print(bold(f"{clean(str(result.path))}  {run_text(result.context)}"))
-    print_reservations(console, result.context)
+    _print_run(console, result)
     found = diagnose_steps(result)
     if not found:
         console.print("no training steps in it: run gpubench with training_step's rows")
         return
     results = [result, *others]
     for one in results:
-        of = "" if one is result else f"{clean(str(one.path))}: "
+        of = ""
         if one is not result:
-            console.print(bold(f"{clean(str(one.path))}  {run_text(one.context)}"))
-            print_reservations(console, one.context)
+            _print_run(console, one)
+            of = f"{clean(str(one.path))}: "
         steps = steps_of(one)
         print_doubts(console, doubtful(one, steps), len(steps), of)
     for diagnosis in found:
@@ -59,6 +60,11 @@ def print_steps(result: ResultFile, others: Sequence[ResultFile]) -> None:
     for number, name in enumerate(names):
         columns.append((name, [times(column[number]) for column in known.values()]))
     console.print(table_of(columns))
+
+
+def _print_run(console: Console, result: ResultFile) -> None:
+    console.print(bold(f"{clean(str(result.path))}  {run_text(result.context)}"))
+    print_reservations(console, result.context)
 
 
 def known_gains(results: Sequence[ResultFile]) -> dict[Setting, list[float]]:
