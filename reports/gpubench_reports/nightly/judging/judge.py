@@ -140,9 +140,7 @@ def _event(
     # A series at its reference is compared with what it was lately: nights drift.
     reference = standing.reference if standing.kind(settings) else change.before
     after = Standing(level=change.after, reference=reference, event={"benchmark": key[2]})
-    before, since = level[: change.index][-settings.window :], level[change.index :]
-    if change.how == regression.DRIFT:
-        before = level[: settings.window]
+    before, since = level[change.compared(settings.window)], level[change.index :]
     cycles = _ratio([p.cycles for p in before], [p.cycles for p in since])
     event = {
         **history.event(key, level[-1].environment, before[-1].night, since[0].night, night),

@@ -37,6 +37,14 @@ class Change:
     # "two nights" (or as many as the setting says), "change point", "back again" or DRIFT
     how: str
 
+    def compared(self, window: int) -> slice:
+        """The nights of the level that those since are compared with."""
+        return (
+            slice(0, window)
+            if self.how == DRIFT
+            else slice(max(0, self.index - window), self.index)
+        )
+
     @property
     def ratio(self) -> float:
         return self.after / self.before
