@@ -37,7 +37,9 @@ def run(options: argparse.Namespace) -> int:
     aside = set(store.quarantined())
     with index:
         index.update(settings)
+        # Before: what is stored is judged, whatever becomes of the files.
+        said = reservations(options.results)
         night = add(store, index, options.results, settings.machine)
-        for sentence in reservations(options.results):
+        for sentence in said:
             say(sentence)
         return conclude(options, store, index, settings, night.machine, aside)
