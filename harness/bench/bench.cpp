@@ -44,8 +44,8 @@ void check_amounts(const Work& work) {
                                      {"flops", work.flops},
                                      {"items", work.items},
                                      {"law_per_request", work.law_per_request}}) {
-    constexpr double most =
-        1e21;  // per nanosecond that is the rate of 1e30 that readers of files accept
+    // Per nanosecond, that is the rate of 1e30 that readers of files accept.
+    constexpr double most = 1e21;
     if (amount >= 0 && amount <= most) continue;
     throw std::logic_error(std::string("its work has ") + name + " = " + std::to_string(amount));
   }

@@ -44,8 +44,8 @@ void take_no_part() {
   dup2(printed < 0 ? nowhere : printed, STDOUT_FILENO);
 }
 
-// Whether the piece that was just done has printed something. Its maker prints that where it
-// belongs.
+// Whether the piece that was just done has printed something. Its answer is dropped then: the
+// caller does the piece again, and prints in its own place.
 bool has_printed() {
   std::cout.flush();
   std::fflush(stdout);

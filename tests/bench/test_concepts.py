@@ -110,9 +110,9 @@ def test_no_row_that_watches_is_in_the_default_suite(daily: list[str]) -> None:
 
 @pytest.mark.parametrize("of", ["concept", pytest.param("kernel", marks=pytest.mark.release)])
 def test_an_older_device_runs_it(of: Literal["concept", "kernel"], daily: list[str]) -> None:
-    # These two have tests of their own that run them on this device. One row of others says whether
+    # compute_peak has tests of its own that run it on this device. One row of others says whether
     # it runs there; coalescing is looked at more closely, and stream is its yardstick.
-    own, closely = ("compute_peak/", "memory_hierarchy/"), ("coalescing/", "stream/")
+    own, closely = "compute_peak/", ("coalescing/", "stream/")
     first = first_rows([name for name in daily if not name.startswith(own)], of)
     chosen = {*first, *(name for name in daily if name.startswith(closely))}
     device = "--device=model:a100-80-sxm"

@@ -44,7 +44,7 @@ def test_conditions_that_cannot_be_read_are_one_clear_line(tmp_path: Path) -> No
 
 
 def one_row_of_each_concept() -> str:
-    """A filter: of the quick suite."""
+    """A filter: of the quick suite, but for LONG_CONCEPTS."""
     names = run("--suite=quick", "--benchmark_list_tests").stdout.split()
     return "--benchmark_filter=^(" + "|".join(first_rows(names, of="concept")) + ")$"
 

@@ -1,4 +1,5 @@
-"""Batches of runs on the same buffers: --mode=hot goes for every concept, graphs and all."""
+"""Batches of runs on the same buffers: --mode=hot goes for every concept, graphs and all. (Long
+ones are run before releases.)"""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from .conftest import first_rows, rows_of
 SECONDS = "--benchmark_min_time=0.02"  # of real time, a row
 
 
-# A row of each concept, those that have events of their own, and one that caches make faster.
+# A row of each concept (but LONG_CONCEPTS), those that have events of their own, and one that
+# caches make faster.
 FUSED = "fusion/chain/by:kernels/dtype:fp32/size:1048576"
 # Their laws count bytes of DRAM, and a launch that is waited for.
 FASTER = (

@@ -81,6 +81,15 @@ def test_a_drift_too_slow_for_any_night_is_found_by_how_the_level_began(
         assert (found.index, found.ratio) == (130, pytest.approx(1.04, abs=3e-3))
 
 
+@pytest.mark.parametrize("spike", [10, 150])
+def test_a_spike_hides_no_drift(spike: int) -> None:
+    nights = np.random.default_rng(1).normal(1, 0.003, 160) * (1 + 3e-4 * np.arange(160))
+    nights[spike] *= 1.5
+    found = judge(nights, np.full(160, np.nan), S)
+    assert found
+    assert (found.how, found.ratio) == ("drift", pytest.approx(1.04, abs=3e-3))
+
+
 def test_a_drift_is_told_from_its_first_nights_to_its_last(store: Store) -> None:
     few = replace(S, window=10, change_window=10)  # in which the drift is below the floor
     for night in range(45):

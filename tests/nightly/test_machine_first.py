@@ -169,6 +169,16 @@ def test_rows_that_stay_are_not_said_to_move(moved: int, factor: float, kind: st
     assert sum(name < moved for name in names) > 0.9 * len(names)
 
 
+@pytest.mark.parametrize("mood", [0.994, 0.996, 1.0, 1.004])
+def test_a_mood_of_the_machine_hides_no_regression(mood: float) -> None:
+    kinds = []
+    for seed in range(5):
+        rows = random_rows(200, 33, seed, slower=40)
+        rows.ratios[:, -3:] *= mood
+        kinds.append(lean(rows).get("kind"))
+    assert kinds == ["regression"] * 5
+
+
 def test_rows_that_may_be_judged_early_wait_until_they_can_be_compared_together(
     store: Store,
 ) -> None:

@@ -69,7 +69,8 @@ inline void access_struct(const void* address, EventKind kind, const void* code)
 [[noreturn]] void refuse(const char* what, const void* code, bool is_access = false) {
   if (BlockRunner* const block = running_block) {
     const HostCode host;
-    is_access ? block->refuse_access(what, code) : block->refuse(what, code);
+    if (is_access) block->refuse_access(what, code);
+    block->refuse(what, code);
   }
   // The host's code of the same files, which has no answer either.
   std::fprintf(stderr, "gpubench: %s at %s\n", what,
