@@ -4,12 +4,13 @@
 //           column, or the other way round: without a tile, one side touches 32 sectors per request
 //           and uses one word of each. The warps of the neighbouring lines find the other words of
 //           a sector in L2, so DRAM moves each byte once. But each word moves between L1 and L2 in
-//           a sector of its own, so L2 limits the row. On an H100, a sector that is read alone costs
-//           L2 as much time as 64 bytes, and one written in part as much as 184: at most 8 useful
-//           bytes in 68 (reads) or 188 (writes) for 4-byte words, 4 in 66 or 186 for 2-byte ones. L1
-//           needs 32 wavefronts for a scattered read, and may be slower still. A sector that is
-//           written in part is first read, so scattered writes also move half as many bytes again in
-//           DRAM. A tile in shared memory makes rows of both sides, and is as fast as the copy.
+//           a sector of its own, so L2 limits the row. On an H100, a sector that is read alone
+//           costs L2 as much time as 64 bytes, and one written in part as much as 184: at most 8
+//           useful bytes in 68 (reads) or 188 (writes) for 4-byte words, 4 in 66 or 186 for 2-byte
+//           ones. L1 needs 32 wavefronts for a scattered read, and may be slower still. A sector
+//           that is written in part is first read, so scattered writes also move half as many bytes
+//           again in DRAM. A tile in shared memory makes rows of both sides, and is as fast as the
+//           copy.
 // Units     dtype of the words. The matrix has 256 MiB in every row; useful bytes are read once and
 //           written once.
 // Confirm   ncu --metrics l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio,
