@@ -42,7 +42,8 @@ class GemmLadderRuns : public KernelTest {
     const auto d = output<element>(std::size_t{m} * n);
     queue(a.data(), b.data(), d.data(), m, n, k);
     const GemmShape shape = GemmShape::dense(GemmType::bf16, m, n, k);
-    const auto want = expected_product<element>(shape, values<element>, values<element>);
+    const auto of_a = numbers<element>(a.size()), of_b = numbers<element>(b.size());
+    const auto want = expected_product<element>(shape, Tabled{of_a.data()}, Tabled{of_b.data()});
     const auto [relative, absolute] = gemm_tolerance<element>(shape);
     expect_elements(d, want, relative, absolute);
   }

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "device_check.hpp"
 #include "device_fill.hpp"
@@ -23,6 +24,12 @@ namespace gpubench {
 // Sizes at which edges go wrong: around a power of two, primes, a single element.
 inline constexpr unsigned ragged_sizes[] = {1, 31, 32, 33, 61, 127, 128, 129, 255, 257, 509, 1021};
 
+// Numbers in memory, for an expected result that asks for each of them many times.
+struct Tabled {
+  const float* numbers;
+  __host__ __device__ float operator()(std::size_t i) const { return numbers[i]; }
+};
+
 class KernelTest : public DeviceUnderTest {
  protected:
   using DeviceUnderTest::DeviceUnderTest;
@@ -34,6 +41,13 @@ class KernelTest : public DeviceUnderTest {
     DeviceBuffer<T> buffer(elements);
     if (elements > 0) fill_random(buffer.data(), elements, values<T>);
     return buffer;
+  }
+  // What `input` holds, as numbers.
+  template <class T>
+  static DeviceBuffer<float> numbers(std::size_t elements) {
+    std::vector<float> all(elements);
+    for (std::size_t i = 0; i < elements; ++i) all[i] = static_cast<float>(values<T>(i));
+    return DeviceBuffer<float>(all);
   }
   template <class T>
   static DeviceBuffer<T> output(std::size_t elements) {

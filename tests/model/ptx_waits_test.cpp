@@ -48,8 +48,7 @@ TEST_F(PtxWaits, APartOfAWarpWaitsAtAnMbarrierWhileOthersAreAtABarrier) {
 }
 
 TEST_F(PtxWaits, AWaitThatNobodyEndsIsNamed) {
-  for (const std::string& load : {std::string("ld.volatile.global.u32 %r1, [%in];"),
-                                  std::string("ld.acquire.gpu.global.u32 %r1, [%in];"),
+  for (const std::string& load : {std::string("ld.acquire.gpu.global.u32 %r1, [%in];"),
                                   std::string("atom.global.cas.b32 %r1, [%in], 1, 0;")}) {
     run("again: nanosleep.u32 20;" + load + "setp.eq.u32 %p1, %r1, 0; @%p1 bra again;", PtxWords(1),
         1, {.threads = 1});
