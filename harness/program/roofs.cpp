@@ -1,9 +1,11 @@
 #include "harness/program/roofs.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <stdexcept>
+#include <string>
 
 #include "harness/program/grades.hpp"
 
@@ -21,11 +23,15 @@ void judge_by_law(Row& row, const Roofs& roofs) {
   if (!row.law) return;
   try {
     const double law = row.law(roofs);
-    if (law > 0) {
-      row.counters["law"] = law;
-      row.counters["law_ratio"] = row.headline_value() / law;
-      row.counters["law_tolerance"] = row.law_tolerance;
+    if (!(law > 0) || std::isinf(law)) {
+      const std::string note = "its law is " + std::to_string(law) + ": it is judged without one";
+      // Judged as soon as it is measured, and again when all roofs are known.
+      if (std::ranges::find(row.notes, note) == row.notes.end()) row.notes.push_back(note);
+      return;
     }
+    row.counters["law"] = law;
+    row.counters["law_ratio"] = row.headline_value() / law;
+    row.counters["law_tolerance"] = row.law_tolerance;
   } catch (const std::out_of_range&) {  // a roof that nobody knows on this device
   }
 }

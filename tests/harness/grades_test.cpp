@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "harness/program/roofs.hpp"
 
 namespace gpubench {
 namespace {
@@ -81,6 +84,17 @@ TEST(Grades, OfRepetitionsTheMiddleOneCountsAndOneThatFailedTakesTheName) {
   rows[1].median_seconds = 2e-3;
   rows[4].outcome = Outcome::failed;
   EXPECT_EQ(grades_text(rows, ""), "1 as expected\n");
+}
+
+TEST(Grades, ALawThatIsNoPositiveNumberIsSaidOnce) {
+  for (const double law : {0.0, -1.0, std::nan(""), HUGE_VAL}) {
+    std::vector<Row> rows = {graded("a", Grade::expected)};
+    rows[0].law = [=](const Roofs&) { return law; };
+    judge_rows(rows, {}, DeviceKind::model);
+    judge_rows(rows, {}, DeviceKind::model);
+    EXPECT_THAT(rows[0].notes, testing::ElementsAre(HasSubstr("judged without one"))) << law;
+    EXPECT_FALSE(rows[0].counter("law")) << law;
+  }
 }
 
 TEST(Grades, NothingMeasuredIsNoSentence) {
