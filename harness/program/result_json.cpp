@@ -12,23 +12,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Google Benchmark's indices of a row: of its kernel, and among the rows of that.
-class Indices {
- public:
-  std::pair<int, int> of(const Row& row) {
-    const std::string family = row.topic + "/" + row.kernel;
-    const int index =
-        families_.try_emplace(family, static_cast<int>(families_.size())).first->second;
-    const auto [place, added] = places_.try_emplace(row.name, index, rows_[family]);
-    if (added) ++rows_[family];
-    return place->second;
-  }
-
- private:
-  std::map<std::string, int> families_, rows_;
-  std::map<std::string, std::pair<int, int>> places_;
-};
-
 ordered_json headline_json(const Headline& headline) {
   return {{"name", headline.name},
           {"unit", headline.unit},
@@ -92,11 +75,11 @@ void add_measurement(ordered_json& json, const Row& row, const TimeUnit& unit) {
   add_counts(json, row);
 }
 
-ordered_json row_json(const Row& row, std::pair<int, int> indices, int repetitions,
-                      const TimeUnit& unit, const ordered_json& axes) {
+ordered_json row_json(const Row& row, const Place& place, int repetitions, const TimeUnit& unit,
+                      const ordered_json& axes) {
   ordered_json json = {{"name", row.name},
-                       {"family_index", indices.first},
-                       {"per_family_instance_index", indices.second},
+                       {"family_index", place.family},
+                       {"per_family_instance_index", place.instance},
                        {"run_name", row.name},
                        {"run_type", "iteration"},
                        {"repetitions", repetitions},
@@ -166,11 +149,10 @@ ordered_json result_json(const Results& results, const Options& options) {
   std::map<std::string, const Row*> middle;
   for (const Row* row : one_of_each_name(results.rows)) middle[row->name] = row;
   ordered_json benchmarks = ordered_json::array();
-  Indices indices;
   for (const Row& row : results.rows) {
-    const auto places = indices.of(row);
     if (only_aggregates(results, options) && repeated.at(row.name) > 1) continue;
-    benchmarks.push_back(row_json(row, places, repetitions[row.name], options.time_unit, axes));
+    benchmarks.push_back(
+        row_json(row, results.places.at(row.name), repetitions[row.name], options.time_unit, axes));
   }
   for (const auto& run : results.aggregates) {
     const std::string& name = run.run_name.function_name;

@@ -5,6 +5,17 @@
 
 namespace gpubench {
 
+std::map<std::string, Place> places_of(const std::vector<Instance>& rows) {
+  std::map<std::string, Place> places;
+  std::map<std::string, Place> next;  // by kernel
+  for (const Instance& row : rows) {
+    const int families = static_cast<int>(next.size());
+    Place& place = next.try_emplace(row.topic + "/" + row.kernel, Place{families, 0}).first->second;
+    if (places.try_emplace(row.name, place).second) ++place.instance;
+  }
+  return places;
+}
+
 std::map<std::string, int> times_measured(const std::vector<Row>& rows) {
   std::map<std::string, int> times;
   std::set<std::string> unfinished;

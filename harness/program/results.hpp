@@ -8,10 +8,18 @@
 #include <string>
 #include <vector>
 
+#include "harness/bench/registry.hpp"
 #include "harness/program/options.hpp"
 #include "harness/records/row.hpp"
 
 namespace gpubench {
+
+// Google Benchmark's indices of a row: of its kernel, and among the rows of that.
+struct Place {
+  int family = 0, instance = 0;
+};
+// By name, for every row that a run was asked for: where it ends early, its rows keep theirs.
+std::map<std::string, Place> places_of(const std::vector<Instance>& rows);
 
 // Statistics over repetitions, as Google Benchmark worked them out.
 using Aggregates = std::vector<benchmark::BenchmarkReporter::Run>;
@@ -19,6 +27,7 @@ using Aggregates = std::vector<benchmark::BenchmarkReporter::Run>;
 // NOLINTNEXTLINE(bugprone-exception-escape): an ordered_json promises nothing about being moved
 struct Results {
   std::vector<Row> rows;
+  std::map<std::string, Place> places;
   Aggregates aggregates;
   nlohmann::ordered_json context;
 };

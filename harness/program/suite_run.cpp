@@ -58,6 +58,7 @@ SuiteRun::SuiteRun(const Options& options, Platform& platform, std::vector<Insta
   for (const Instance& i : rows_) names = std::max(names, i.name.size() + 1);
   if (options_.repetitions > 1) names += std::string_view("_median").size();
   table_.emplace(names, line_width(), shows_colours(options_.colour), options_.bench.energy);
+  results_.places = places_of(rows_);
   results_.context = context_json(options_, platform_, executable);
 }
 

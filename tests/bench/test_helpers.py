@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -42,6 +43,38 @@ def test_a_helper_that_is_killed_changes_nothing(tmp_path: Path) -> None:
         process.communicate(timeout=60)
     assert process.returncode == 0
     assert content(helped) == content(alone)
+
+
+def test_a_row_keeps_its_indices_where_one_before_it_is_missing(tmp_path: Path) -> None:
+    """A signal comes while a helper has two rows, and the other one has done all that follow."""
+    cores = sorted(os.sched_getaffinity(0))[:2]
+    if len(cores) < 2:
+        pytest.skip("one core: there are no helpers")
+    out = tmp_path / "run.json"
+    count = 33
+    command = ["taskset", "-c", ",".join(map(str, cores)), str(BUILD / "gpubench"), MODEL]
+    command += [f"--axis=coalescing/misaligned_read/offset=0:{count - 1}"]
+    command.append(f"--benchmark_out={out}")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        while "coalescing" not in process.stdout.readline():
+            pass
+        [child] = children_of(process.pid)
+        slow = children_of(child)[0]
+        os.kill(slow, signal.SIGSTOP)
+        journal = tmp_path / "run.json.journal"
+        while journal.read_text().count('"row":') < count - 2:
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.terminate()
+        time.sleep(0.3)  # until it has come to who waits for the row
+        os.kill(slow, signal.SIGKILL)
+        process.communicate(timeout=60)
+    rows = json.loads(out.read_text())["benchmarks"]
+    offsets = [row["arguments"]["offset"] for row in rows]
+    assert len(offsets) == count - 1
+    assert offsets != list(range(count - 1)), "a gap"
+    assert [row["per_family_instance_index"] for row in rows] == offsets
 
 
 def test_what_is_done_beside_a_slow_row_is_kept(tmp_path: Path) -> None:
