@@ -307,6 +307,7 @@ int run_program(int argc, char** argv) {
   const bool is_isolated = gpubench::is_isolated(options);
   std::optional<Journal> journal = journal_of(options, is_isolated);
   if (!is_isolated) return run_rows(options, rows, argv[0], journal ? &*journal : nullptr, 0);
+  if (journal->is_file()) program_hash();
   return run_isolated(options, rows, *journal, [&](unsigned turn) {
     return exit_code_of([&] { return run_rows(options, rows, argv[0], &*journal, turn); });
   });

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -33,16 +35,20 @@ constexpr const char* of_context[] = {"device",       "device_title",
                                       "host_name",    "suite",
                                       "mode",         "seed"};
 
-// FNV-1a of a file.
+// A hash of the file's contents, by words: a program is large.
 std::string hash_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::uint64_t hash = 0xcbf29ce484222325;
   std::string piece(1 << 20, '\0');
   while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())), file.gcount() > 0) {
-    for (std::streamsize i = 0; i < file.gcount(); ++i) {
-      hash =
-          (hash ^ static_cast<unsigned char>(piece[static_cast<std::size_t>(i)])) * 0x100000001b3;
+    const auto bytes = static_cast<std::size_t>(file.gcount());
+    for (std::size_t i = 0; i < bytes; i += sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, piece.data() + i, std::min(sizeof word, bytes - i));
+      hash = (hash ^ word) * 0x9e3779b97f4a7c15;
+      hash ^= hash >> 32;  // or changes of the highest bits would stay there, and cancel out
     }
+    hash ^= bytes;
   }
   return std::to_string(hash);
 }
@@ -104,6 +110,11 @@ std::optional<double> constant_law(const Row& row, const Platform& platform) {
 
 }  // namespace
 
+const std::string& program_hash() {
+  static const std::string hash = hash_of("/proc/self/exe");
+  return hash;
+}
+
 ordered_json run_json(const Options& options, const ordered_json& context,
                       const std::vector<Instance>& rows) {
   ordered_json same;
@@ -127,8 +138,7 @@ ordered_json run_json(const Options& options, const ordered_json& context,
   same["trace"] = bench.trace;
   same["explain"] = options.explain;
   same["roofs"] = options.roofs;
-  // Two builds of one changed checkout have one commit, and a changed file may keep its name.
-  if (context.value("git_dirty", false)) same["program"] = hash_of("/proc/self/exe");
+  // A changed file may keep its name.
   for (const auto& [flag, file] : files_read(options)) {
     if (is_regular_file(file)) same["the file of " + flag] = hash_of(file);
   }

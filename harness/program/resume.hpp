@@ -15,6 +15,9 @@
 
 namespace gpubench {
 
+// Two builds may have one commit: of a changed checkout, of an archive, or with other concepts of
+// the user's own. Children of whoever has called this before do not read the program again.
+const std::string& program_hash();
 // The first line of a journal: the command, what must be alike, the context of the result file.
 nlohmann::ordered_json run_json(const Options& options, const nlohmann::ordered_json& context,
                                 const std::vector<Instance>& rows);

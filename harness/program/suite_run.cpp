@@ -100,7 +100,9 @@ int SuiteRun::conclude() {
 
 void SuiteRun::begin_or_go_on() {
   if (journal_ == nullptr) return;
-  const ordered_json run = run_json(options_, results_.context, rows_);
+  ordered_json run = run_json(options_, results_.context, rows_);
+  // Only a file can be gone on with by another program.
+  if (journal_->is_file()) run["same"]["program"] = program_hash();
   if (turn_ == 0 && options_.resumed.empty()) {
     journal_->begin(run);
   } else {

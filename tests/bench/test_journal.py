@@ -55,6 +55,22 @@ def test_a_run_is_not_resumed_with_other_words_of_its_context(tmp_path: Path) ->
     assert json.loads(out.read_text())["context"]["node"] == "a"
 
 
+def test_a_run_is_not_resumed_by_another_program_of_the_same_commit(tmp_path: Path) -> None:
+    """As after a kernel of one's own, in a folder of one's own, was changed."""
+    out = broken_off(tmp_path)
+    journal = tmp_path / "run.json.journal"
+    first, rest = journal.read_text().split("\n", 1)
+    line = json.loads(first)
+    line["same"]["program"] += "0"
+    journal.write_text(json.dumps(line) + "\n" + rest)
+    before = kept(out)
+    done = run(MODEL, SHORT_ROWS, f"--conditions={CONDITIONS / 'faulty.json'}", f"--resume={out}")
+    assert done.returncode == 2
+    [complaint] = done.stderr.splitlines()
+    assert complaint.endswith("program differs from the interrupted run")
+    assert kept(out) == before
+
+
 def test_a_journal_that_is_none_is_one_clear_line(tmp_path: Path) -> None:
     out = broken_off(tmp_path)
     journal = tmp_path / "run.json.journal"
