@@ -136,9 +136,13 @@ def test_no_file_takes_the_place_of_a_closed_stream(
     assert names == ["run.json", "run.samples.jsonl"]
 
 
-def test_what_cannot_be_printed_is_an_error() -> None:
+@pytest.mark.parametrize(
+    "flag", [ROW, "--benchmark_list_tests", "--list_devices", "--help", "--version"]
+)
+@pytest.mark.parametrize("target", [">&-", ">/dev/full"])
+def test_what_cannot_be_printed_is_an_error(flag: str, target: str) -> None:
     done = subprocess.run(
-        ["sh", "-c", f"exec '{BUILD}/gpubench' '{MODEL}' '{ROW}' >&-"],
+        ["sh", "-c", f"exec '{BUILD}/gpubench' '{MODEL}' '{flag}' {target}"],
         stderr=subprocess.PIPE,
         text=True,
         check=False,
