@@ -214,6 +214,10 @@ void prepare_output(const Options& options) {
     for (const std::string& file : {options.out, options.trace}) {
       if (!file.empty()) check_writable(file);
     }
+    // What lies beside the result may have too long a name, or a folder in its place.
+    if (!options.out.empty() && !is_written_in_place(options.out)) {
+      for (const char* what : beside_result) check_writable(companion_of(options.out, what));
+    }
   }
   check_output_names(options);
 }

@@ -287,6 +287,17 @@ def test_a_name_that_no_file_can_have_is_one_clear_line(
     assert sorted(p.name for p in tmp_path.iterdir()) == ["circle", "file"]
 
 
+@pytest.mark.parametrize("name", ["folder", "x" * 232])
+def test_what_cannot_lie_beside_the_result_is_told_at_once(tmp_path: Path, name: str) -> None:
+    """Not after all rows have been run."""
+    (tmp_path / "folder.samples.jsonl").mkdir()
+    done = run(MODEL, ROW, f"--benchmark_out={tmp_path / name}.json")
+    assert done.returncode == 2
+    [complaint] = done.stderr.splitlines()
+    assert f"cannot write '{tmp_path / name}.samples.jsonl': " in complaint
+    assert [p.name for p in tmp_path.iterdir()] == ["folder.samples.jsonl"]
+
+
 @pytest.mark.parametrize("flag", ["benchmark_filter", "benchmark_context"])
 def test_text_that_is_not_utf8_is_refused_at_once(tmp_path: Path, flag: str) -> None:
     word = os.fsdecode(f"--{flag}=a=caf".encode() + b"\xe9")
