@@ -78,6 +78,15 @@ int create_beside(const fs::path& path, fs::path& partial) {
   return file;
 }
 
+// In a folder such as /tmp, only the owner of a file, or of the folder, may replace it.
+bool is_kept_for_another(const struct stat& file, const fs::path& path) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  struct stat around {};
+  const uid_t user = geteuid();
+  return user != 0 && stat(folder.c_str(), &around) == 0 && (around.st_mode & S_ISVTX) != 0 &&
+         file.st_uid != user && around.st_uid != user;
+}
+
 }  // namespace
 
 fs::path companion_of(const fs::path& result_file, const char* what) {
@@ -128,8 +137,13 @@ void check_writable(const fs::path& path) {
     if (!open && access(path.c_str(), W_OK) != 0) cannot_write(path);
     return;
   }
+  const fs::path real = behind_links(path);
+  if (is_there && is_kept_for_another(there, real)) {
+    errno = EPERM;
+    cannot_write(path);
+  }
   fs::path partial;
-  const int file = create_beside(behind_links(path), partial);
+  const int file = create_beside(real, partial);
   if (file < 0) cannot_write(path);
   close(file);
   unlink(partial.c_str());

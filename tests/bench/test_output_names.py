@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -172,3 +173,24 @@ def test_a_name_of_a_trace_is_for_traces(tmp_path: Path, name: str) -> None:
     line = refused(tmp_path, MODEL, f"--benchmark_out={tmp_path / name}")
     assert "is for what lies beside another result file" in line
     assert run(MODEL, ROW, f"--trace={tmp_path / name}").returncode == 0
+
+
+@pytest.mark.parametrize("taken", ["run.json", "run.samples.jsonl"])
+def test_a_file_that_only_another_user_may_replace_is_told_at_once(taken: str) -> None:
+    """As in /tmp; not after all rows have been run."""
+    if os.geteuid() != 0:
+        pytest.skip("only root becomes another user")
+    nobody = 65534
+    with tempfile.TemporaryDirectory() as name:  # others may not look into pytest's
+        folder = Path(name)
+        folder.chmod(0o1777)
+        (folder / taken).write_text("mine")
+        command = [str(BUILD / "gpubench"), MODEL, ROW, f"--benchmark_out={folder / 'run.json'}"]
+        done = subprocess.run(
+            command, user=nobody, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 2
+        assert (
+            done.stderr == f"gpubench: cannot write '{folder / taken}': Operation not permitted\n"
+        )
+        assert contents(folder) == {taken: b"mine"}
