@@ -1,5 +1,6 @@
 """Which files make a night, and when it may be added."""
 
+import fcntl
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,21 @@ def test_a_night_before_the_last_one_is_refused(store: Store, tmp_path: Path, ad
     assert len(store.nights(MACHINE)) == 2
     assert adds(*night("2026-10-04"), machine="earlier") == (0, "")
     assert adds(*night("2026-10-06")) == (0, "")  # two nights of one day
+
+
+def test_a_night_sees_one_that_another_process_is_adding(store: Store, adds, monkeypatch) -> None:
+    lock = fcntl.flock
+
+    def wait(stream, how: int) -> None:
+        if not how & fcntl.LOCK_NB:
+            put_night(store, {"a/b/n:1": 1e-4}, date="2026-10-05T02:00:00+00:00")
+        lock(stream, how)
+
+    monkeypatch.setattr(fcntl, "flock", wait)
+    code, err = adds(*night("2026-10-04"))
+    assert code == 2
+    assert "before night 1 of 2026-10-05 02:00" in err
+    assert len(store.nights(MACHINE)) == 1
 
 
 def test_no_night_is_older_than_one_without_a_date(store: Store, adds) -> None:

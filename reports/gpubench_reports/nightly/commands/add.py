@@ -36,10 +36,11 @@ def run(options: argparse.Namespace) -> int:
     store, index, settings = opened(options, create=True)
     aside = set(store.quarantined())
     with index:
-        index.update(settings)
-        # Before: what is stored is judged, whatever becomes of the files.
-        said = reservations(options.results)
-        night = add(store, index, options.results, settings.machine)
+        with store.adding():
+            index.update(settings)
+            # Before: what is stored is judged, whatever becomes of the files.
+            said = reservations(options.results)
+            night = add(store, index, options.results, settings.machine)
         for sentence in said:
             say(sentence)
         return conclude(options, store, index, settings, night.machine, aside)

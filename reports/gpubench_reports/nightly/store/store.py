@@ -363,6 +363,20 @@ class Store:
         return sorted(found, key=lambda decision: decision.get("number", 0))
 
     @contextlib.contextmanager
+    def adding(self) -> Iterator[None]:
+        """Held while it is found out whether a night may be added, and until it is there: of two at
+        once, the second has to see the first. Waits for another process that holds it."""
+        folder = self.root / "nights"
+        with contextlib.ExitStack() as held:
+            try:
+                folder.mkdir(exist_ok=True)
+                stream = held.enter_context((folder / ".adding").open("w"))
+                fcntl.flock(stream, fcntl.LOCK_EX)
+            except OSError as error:
+                raise ReportError(folder, f"cannot lock: {reason(error)}") from None
+            yield
+
+    @contextlib.contextmanager
     def measuring(self, machine: str) -> Iterator[None]:
         """Held while a night of the machine is measured, so that its nights follow one another.
 
