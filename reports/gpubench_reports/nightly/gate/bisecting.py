@@ -23,13 +23,14 @@ def bisect(
     built: Path,
     say: Callable[[str], None],
 ) -> int:
-    """Prints the first bad commit on the first-parent way from `good` to `bad`; returns 1.
+    """Prints the first bad commit on the first-parent way from `good` to `bad`; returns 1. Commits
+    that do not have `good` in them are left out.
 
     Worktrees and builds lie in a temporary folder, outside the checkout. A commit that does not
     build or run, or whose slow rows cannot be judged, is passed over. Raises ReportError where
     there is nothing to be found.
     """
-    commits = _commits(repository, good, bad)
+    commits = commits_between(repository, good, bad)
     with tempfile.TemporaryDirectory(prefix="gpubench-bisect-") as folder:
         trees = _Trees(repository, Path(folder), build or BUILD, built, say)
         try:
@@ -110,16 +111,22 @@ def _git(repository: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-def _commits(repository: Path, good: str, bad: str) -> list[str]:
+def commits_between(repository: Path, good: str, bad: str) -> list[str]:
+    """The good commit, then those of the first-parent way to the bad one. ReportError where there
+    is no such way."""
     first, last = (_commit(repository, name) for name in (good, bad))
     if subprocess.run(
         ["git", "-C", str(repository), "merge-base", "--is-ancestor", first, last], check=False
     ).returncode:
         raise ReportError(good, f"is no ancestor of {bad}")
-    between = _git(repository, "rev-list", "--reverse", "--first-parent", f"{first}..{last}")
-    if not between:
+    if first == last:
         raise ReportError(good, f"and {bad} are the same commit")
-    return [first, *between.split()]
+    way = f"{first}..{last}"
+    between = _git(repository, "rev-list", "--reverse", "--first-parent", way).split()
+    # Where the good commit came in by a merge, those before the merge do not have it in them: they
+    # may be slow for what it mended.
+    later = set(_git(repository, "rev-list", "--ancestry-path", way).split())
+    return [first, *(commit for commit in between if commit in later)]
 
 
 def _commit(repository: Path, name: str) -> str:

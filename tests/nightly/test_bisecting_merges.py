@@ -1,0 +1,53 @@
+"""Bisection of a history with merges: which commits lie between a good and a bad one."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpubench_reports.common.errors import ReportError
+from gpubench_reports.nightly.gate.bisecting import commits_between
+
+
+@pytest.fixture
+def git(tmp_path: Path):
+    """git(words...) runs git in a new repository, and returns what it prints."""
+
+    def call(*words: str) -> str:
+        settings = ("user.name=n", "user.email=e@example.org", "commit.gpgsign=false")
+        flags = [flag for setting in settings for flag in ("-c", setting)]
+        done = subprocess.run(
+            ["git", "-C", str(tmp_path), *flags, *words], capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    call("init", "--quiet", "--initial-branch=main")
+    return call
+
+
+def commit(git, subject: str) -> None:
+    git("commit", "--quiet", "--allow-empty", "-m", subject)
+
+
+def subjects(git, folder: Path, good: str, bad: str) -> list[str]:
+    return [
+        git("show", "--no-patch", "--format=%s", one) for one in commits_between(folder, good, bad)
+    ]
+
+
+def test_a_commit_without_the_good_one_is_left_out(git, tmp_path: Path) -> None:
+    """The one beside may be slow for what the good one mended."""
+    commit(git, "begin")
+    git("switch", "--quiet", "--create", "branch")
+    commit(git, "mended")
+    git("tag", "mended")
+    commit(git, "tidied")
+    git("switch", "--quiet", "main")
+    commit(git, "beside")
+    git("merge", "--quiet", "--no-ff", "-m", "merged", "branch")
+    commit(git, "later")
+    assert subjects(git, tmp_path, "mended", "main") == ["mended", "merged", "later"]
+    assert subjects(git, tmp_path, "main~3", "main") == ["begin", "beside", "merged", "later"]
+    assert subjects(git, tmp_path, "mended", "branch") == ["mended", "tidied"]
+    with pytest.raises(ReportError, match="is no ancestor of"):
+        commits_between(tmp_path, "main~1^1", "branch")
