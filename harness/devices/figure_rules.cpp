@@ -121,22 +121,36 @@ struct UnitRange {
   std::string_view unit;
   FigureRange range;
 };
-// Far beyond any device there is, and near enough for the model to compute with.
+// Far beyond any device there is, and near enough for the model to compute with. A value in another
+// unit, such as gigabytes per second or microseconds, lies outside.
 constexpr UnitRange unit_ranges[] = {
-    {"1", {1e-6, 1e6}},    {"B", {1, 1e15}},    {"Hz", {1e6, 1e11}},     {"B/s", {1e3, 1e17}},
-    {"FLOP", {1e-3, 1e7}}, {"OP", {1e-3, 1e7}}, {"FLOP/s", {1e3, 1e19}}, {"OP/s", {1e3, 1e19}},
-    {"s", {1e-12, 10}},    {"W", {0.1, 1e6}},
+    {"1", {1e-6, 1e6}},    {"B", {1, 1e15}},    {"Hz", {1e6, 1e11}},     {"B/s", {1e7, 1e17}},
+    {"FLOP", {1e-3, 1e7}}, {"OP", {1e-3, 1e7}}, {"FLOP/s", {1e9, 1e19}}, {"OP/s", {1e9, 1e19}},
+    {"s", {1e-12, 1e-3}},  {"W", {1, 1e5}},
+};
+
+struct SizeRange {
+  std::string_view figure;
+  FigureRange range;
 };
 // What a cache or memory moves for a sector of 32 bytes.
-constexpr std::string_view of_sectors[] = {"dram_fetch_bytes", "l2_fetch_bytes",
-                                           "l2_partial_write_bytes"};
+constexpr FigureRange of_sectors{32, 4096};
+// What bytes count that are far from 1, as megabytes are not.
+constexpr SizeRange size_ranges[] = {
+    {"dram_fetch_bytes", of_sectors},        {"l2_fetch_bytes", of_sectors},
+    {"l2_partial_write_bytes", of_sectors},  {"shared_bytes_per_sm", {1024, 1e9}},
+    {"shared_bytes_per_block", {1024, 1e9}}, {"shared_bytes_per_block_optin", {1024, 1e9}},
+    {"l1_bytes_per_sm", {1024, 1e9}},        {"l2_bytes", {65536, 1e12}},
+    {"tlb_reach_bytes", {65536, 1e15}},      {"dram_bytes", {1e6, 1e15}},
+};
 
 }  // namespace
 
 std::span<const FigureRule> figure_rules() { return rules; }
 
 FigureRange range_of(const FigureRule& rule) {
-  if (std::ranges::find(of_sectors, rule.name) != std::end(of_sectors)) return {32, 4096};
+  const auto size = std::ranges::find(size_ranges, rule.name, &SizeRange::figure);
+  if (size != std::end(size_ranges)) return size->range;
   return std::ranges::find(unit_ranges, rule.unit, &UnitRange::unit)->range;
 }
 

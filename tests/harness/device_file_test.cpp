@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/devices/device.hpp"
+#include "harness/devices/figure_rules.hpp"
 #include "tests/harness/device_texts.hpp"
 
 namespace gpubench {
@@ -158,7 +159,7 @@ TEST(BadFile, EveryFigureKeepsItsConstraint) {
     const auto accepts = [&](double value) {
       json device = good_device();
       for (const char* least : not_above.contains(name) ? not_above.at(name) : Names{}) {
-        device["figures"][least]["value"] = 1;
+        device["figures"][least]["value"] = std::max(1.0, range_of(*find_rule(least)).least);
       }
       device["figures"][name] = {{"value", value}, {"from", "assumed"}, {"source", "a test"}};
       const std::string error = parse_error(device);
@@ -172,10 +173,31 @@ TEST(BadFile, EveryFigureKeepsItsConstraint) {
     EXPECT_FALSE(accepts(-1)) << name;
     EXPECT_EQ(accepts(0), rule.constraint == Constraint::whole) << name;
     const bool is_fraction = rule.constraint == Constraint::fraction;
-    const double one = std::max(1.0, range_of(rule).least);
+    const double one = std::clamp(1.0, range_of(rule).least, range_of(rule).most / 2);
     EXPECT_TRUE(accepts(one)) << name;
-    EXPECT_EQ(accepts(one * 1.5), !is_whole && !is_fraction) << name;
+    EXPECT_EQ(accepts(is_whole ? one + 0.5 : one * 1.5), !is_whole && !is_fraction) << name;
     EXPECT_EQ(accepts(one * 2), !is_fraction) << name;
+  }
+}
+
+TEST(BadFile, AValueInAnotherUnitIsRefused) {
+  const std::pair<const char*, double> mistaken[] = {
+      {"dram_bytes_per_second", 3350},   // GB/s
+      {"nvlink_bytes_per_second", 9e5},  // MB/s
+      {"tensor_bf16_flops_per_second", 989.4},
+      {"launch_stream_seconds", 1.2},  // us
+      {"kernel_floor_seconds", 4e-3},  // ms
+      {"power_limit_w", 0.7},          // kW
+      {"sm_clock_hz", 1980},           // MHz
+      {"l2_bytes", 50},                // MB
+      {"l2_bytes", 51200},             // KiB
+      {"dram_bytes", 80},              // GB
+      {"shared_bytes_per_sm", 228},    // KiB
+  };
+  for (const auto& [figure, value] : mistaken) {
+    json device = good_device();
+    device["figures"][figure] = {{"value", value}, {"from", "assumed"}, {"source", "a test"}};
+    EXPECT_THAT(parse_error(device), HasSubstr("must be from ")) << figure;
   }
 }
 
@@ -218,7 +240,7 @@ TEST(BadFile, FigureNeedsAKnownFromAndASource) {
   EXPECT_EQ(parse_error(device),
             "mine.json: figure \"l2_bytes\": \"from\" is \"guessed\", must be one of data_sheet, "
             "published, calibrated, derived, assumed");
-  device["figures"]["l2_bytes"] = {{"value", 1}, {"from", "published"}, {"source", "hearsay"}};
+  device["figures"]["l2_bytes"] = {{"value", 5e7}, {"from", "published"}, {"source", "hearsay"}};
   EXPECT_EQ(parse_error(device),
             "mine.json: figure \"l2_bytes\": source \"hearsay\" is not a key of \"sources\"");
   device["figures"]["l2_bytes"]["from"] = "derived";
@@ -346,6 +368,13 @@ TEST(Schema, AgreesWithTheTableOfFigures) {
     EXPECT_THAT(properties[name]["description"].get<std::string>(),
                 StartsWith("[" + std::string(rule.unit) + "] "))
         << name;
+    if (properties[name].contains("properties")) {
+      const auto [least, most] = range_of(rule);
+      const json limits{{"minimum", least}, {"maximum", most}};
+      EXPECT_EQ(properties[name]["properties"]["value"], limits) << name;
+    } else {  // may be near 1
+      EXPECT_THAT(rule.unit, testing::AnyOf("1", "B", "FLOP", "OP")) << name;
+    }
     if (rule.required) required_by_table.insert(name);
   }
   EXPECT_EQ(required.get<std::set<std::string>>(), required_by_table);

@@ -60,8 +60,13 @@ def test_a_run_brings_its_rows_and_its_own_roofs(write):
     [
         ({}, "states no peak"),
         ({"fp32_flops_per_second": 3}, "must be an object"),
-        ({"fp32_flops_per_second": {"value": -1, "from": "data_sheet"}}, "must be positive"),
-        ({"fp32_flops_per_second": {"value": 1, "from": "gossip"}}, "'from' must be one of"),
+        (
+            {"fp32_flops_per_second": {"value": 67, "from": "data_sheet"}},
+            "1e.19 FLOP/s, it is 67",
+        ),
+        ({"dram_bytes_per_second": {"value": 3350}}, "1e.17 B/s, it is 3350"),
+        ({"my_flops_per_second": {"value": 1e12}}, "no figure is called so"),
+        ({"fp32_flops_per_second": {"value": 1e12, "from": "gossip"}}, "'from' must be one of"),
     ],
 )
 def test_a_wrong_device_file_is_one_line(tmp_path, figures, said):

@@ -12,18 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from gpubench_reports.common.errors import ReportError
-from gpubench_reports.results.checking import Checker, parse
+from gpubench_reports.results.checking import Checker, parse, shown
 
 DEVICES = Path(str(files("gpubench_reports").joinpath("devices")))
 
 
 @dataclass(frozen=True)
 class FigureRule:
-    """A figure by schema.json: its unit ("1" for none), and one of count, whole, positive and
-    fraction."""
+    """A figure by schema.json: its unit ("1" for none), one of count, whole, positive and fraction,
+    and the limits beyond which a value is in another unit."""
 
     unit: str
     constraint: str
+    least: float
+    most: float
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,32 @@ def figure_rules() -> dict[str, FigureRule]:
     found = {}
     for name, entry in parse(path)["properties"]["figures"]["properties"].items():
         unit = entry["description"].partition("]")[0].removeprefix("[")
-        found[name] = FigureRule(unit, entry["$ref"].rpartition("/")[2])
+        limits = entry.get("properties", {}).get("value", {})
+        found[name] = FigureRule(
+            unit,
+            entry["$ref"].rpartition("/")[2],
+            limits.get("minimum", -math.inf),
+            limits.get("maximum", math.inf),
+        )
     return found
+
+
+def figure_value(check: Checker, figures: dict[str, Any], name: str) -> float:
+    """The value of one of the file's figures, which it has. ReportError if it is no figure, or out
+    of the limits that the program has too."""
+    if name not in figure_rules():
+        raise check.fail(name, "no figure is called so")
+    rule, figure = figure_rules()[name], figures[name]
+    if not isinstance(figure, dict):
+        raise check.fail(name, "must be an object")
+    if "value" not in figure:
+        raise check.fail(name, "'value' is missing")
+    value = check.number(figure["value"], "value", name)
+    if not rule.least <= value <= rule.most:
+        unit = "" if rule.unit == "1" else f" {rule.unit}"
+        limits = f"from {rule.least:g} to {rule.most:g}{unit}"
+        raise check.fail(name, f"'value' must be {limits}, it is {shown(figure['value'])}")
+    return value
 
 
 def shipped_devices() -> list[str]:
@@ -115,13 +141,7 @@ def read_device(name_or_path: str) -> DeviceFile:
     if not isinstance(matches, list) or not all(isinstance(one, str) for one in matches):
         raise ReportError(path, "'matches' must be a list of names")
     for name, figure in document["figures"].items():
-        if name not in figure_rules():
-            raise check.fail(name, "no figure is called so")
-        if not isinstance(figure, dict):
-            raise check.fail(name, "must be an object")
-        if "value" not in figure:
-            raise check.fail(name, "'value' is missing")
-        check.number(figure["value"], "value", name)
+        figure_value(check, document["figures"], name)
         check.text(figure, "from", name)
         check.text(figure, "source", name)
     if document["kind"] != "gpu":

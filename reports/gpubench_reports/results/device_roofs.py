@@ -15,6 +15,7 @@ from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.units import arithmetic_unit
 from gpubench_reports.results.checking import Checker, parse
 from gpubench_reports.results.context import PROVENANCES, Roof
+from gpubench_reports.results.device_files import figure_value
 from gpubench_reports.results.reader import ResultFile, read
 
 _PEAK = "_flops_per_second"
@@ -50,8 +51,7 @@ def _of_device_file(check: Checker, document: dict[str, Any]) -> DeviceRoofs:
         is_peak = name.endswith(_PEAK)
         if not is_peak and name != "dram_bytes_per_second":
             continue
-        if not isinstance(figure, dict):
-            raise check.fail(name, "must be an object")
+        value = figure_value(check, document["figures"], name)
         provenance = check.text(figure, "from", name)
         if provenance not in PROVENANCES:
             raise check.fail(name, f"'from' must be one of {', '.join(PROVENANCES)}")
@@ -60,7 +60,7 @@ def _of_device_file(check: Checker, document: dict[str, Any]) -> DeviceRoofs:
             Roof(
                 name=roof,
                 kind="compute" if is_peak else "bandwidth",
-                value=check.positive(figure, "value", name),
+                value=value,
                 unit=arithmetic_unit(roof) if is_peak else "B/s",
                 provenance=provenance,
                 source=check.text(figure, "source", name, ""),
