@@ -102,6 +102,13 @@ def test_repetitions_are_one_row_the_median_one_with_the_widest_interval(load):
     assert (row["seconds"], row["ci_low_seconds"], row["ci_high_seconds"]) == (2.0, 0.9, 3.1)
 
 
+def test_the_interval_of_repetitions_holds_a_median_that_has_none(load):
+    rows = [make_row("a/b", float(run), repetition_index=run) for run in (1, 2, 3)]
+    rows[0] |= {"ci_low_seconds": 0.99, "ci_high_seconds": 1.01}
+    row = load(rows).rows.iloc[0]
+    assert (row["seconds"], row["ci_low_seconds"], row["ci_high_seconds"]) == (2.0, 0.99, 2.0)
+
+
 @pytest.mark.parametrize("index", [{}, {"repetition_index": 0}])
 def test_two_rows_of_one_name_that_are_no_repetitions_are_refused(write, index):
     rows = [make_row("a/b", seconds) for seconds in (1.0, 1.0, 3.0)]
@@ -254,6 +261,7 @@ def test_wrong_contexts(write, context, expected):
         ({"flops_per_second": -1.0}, "'flops_per_second' must not be negative, it is -1.0"),
         ({"model_seconds": 0}, "'model_seconds' must be positive, not 0"),
         ({"ci_low_seconds": 2.0, "ci_high_seconds": 1.0}, "is above 'ci_high_seconds'"),
+        ({"ci_low_seconds": 9e3, "ci_high_seconds": 9e4}, "outside 'ci_low_seconds' to"),
         ({"skipped": "true"}, "'skipped' must be true or false, not \"true\""),
         ({"error_occurred": 1}, "'error_occurred' must be true or false, not 1"),
         ({"throttled": "yes"}, "'throttled' must be a number, not \"yes\""),

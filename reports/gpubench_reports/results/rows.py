@@ -72,6 +72,8 @@ COUNTERS = (
     "throttled",
 )
 
+_ROUNDED = 1e-6  # what a time may be beside itself in another unit, relative
+
 # What a row says in words; empty where it does not.
 WORDS = ("label", "source", "verified", "rule", "counts", "assuming")
 
@@ -139,6 +141,8 @@ def row_of(check: Checker, index: int, row: Any, context: Context) -> dict[str, 
     if record["aggregate"] not in ("", "mean", "median"):
         return record  # stddev and cv may be 0, and cv is no time
     record |= _figures(check, row, where)
+    if not record["aggregate"]:
+        _refuse_apart(check, record, where)
     if not context.older:
         record |= _stated(check, row, record, where)
     return record
@@ -202,6 +206,15 @@ def _figures(check: Checker, row: dict[str, Any], where: str) -> dict[str, Any]:
     if record.get("ci_low_seconds", 0.0) > record.get("ci_high_seconds", math.inf):
         raise check.fail(where, "'ci_low_seconds' is above 'ci_high_seconds'")
     return record
+
+
+def _refuse_apart(check: Checker, record: dict[str, Any], where: str) -> None:
+    """Raises ReportError where a run's time is not in its interval: one of them was changed, and
+    no verdict holds that is by both."""
+    low, seconds, high = (record[k] for k in ("ci_low_seconds", "seconds", "ci_high_seconds"))
+    if seconds < low * (1 - _ROUNDED) or seconds > high * (1 + _ROUNDED):
+        interval = f"'ci_low_seconds' to 'ci_high_seconds', {low:g} to {high:g} s"
+        raise check.fail(where, f"'real_time' is {seconds:g} s, outside {interval}")
 
 
 def _stated(
@@ -306,11 +319,16 @@ def _merged(group: list[dict[str, Any]]) -> dict[str, Any] | None:
     runs = [row for row in group if not row["aggregate"]]
     if not runs:  # --benchmark_report_aggregates_only
         aggregates = {row["aggregate"]: row for row in group}
-        return aggregates.get("median") or aggregates.get("mean")
+        one = aggregates.get("median") or aggregates.get("mean")
+        runs = [one] if one else []
+    if not runs:
+        return None
     runs.sort(key=lambda row: row["seconds"])
     middle = dict(runs[(len(runs) - 1) // 2])
     lows = [r["ci_low_seconds"] for r in runs if not math.isnan(r["ci_low_seconds"])]
     highs = [r["ci_high_seconds"] for r in runs if not math.isnan(r["ci_high_seconds"])]
     if lows and highs:
-        middle["ci_low_seconds"], middle["ci_high_seconds"] = min(lows), max(highs)
+        # The middle one may be a run without an interval, far from those that have one.
+        middle["ci_low_seconds"] = min(*lows, middle["seconds"])
+        middle["ci_high_seconds"] = max(*highs, middle["seconds"])
     return middle
