@@ -9,7 +9,7 @@ from pathlib import Path
 from gpubench_reports.common.errors import ReportError
 from gpubench_reports.common.plain_text import clean
 from gpubench_reports.nightly.gate.gate import Gate, GateResult
-from gpubench_reports.nightly.nights.running import CannotJudgeError, last_line
+from gpubench_reports.nightly.nights.running import CannotJudgeError, call_group, last_line
 
 BUILD = "cmake --preset release && cmake --build --preset release --target gpubench"
 
@@ -157,16 +157,9 @@ class _Trees:
         if not tree.exists():
             _git(self._repository, "worktree", "add", "--detach", str(tree), commit)
             self._say(f"building {commit[:12]}")
-            done = subprocess.run(
-                ["bash", "-c", self._build],
-                cwd=tree,
-                capture_output=True,
-                text=True,
-                check=False,
-                errors="replace",
-            )
-            if done.returncode != 0:
-                why = last_line(done.stderr or done.stdout, done.returncode)
+            code, out, err = call_group(["bash", "-c", self._build], cwd=tree)
+            if code != 0:
+                why = last_line(err or out, code)
                 raise ReportError(commit[:12], f"does not build: {why}")
         program = tree / self._built
         if not program.exists():

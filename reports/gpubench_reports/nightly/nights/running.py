@@ -42,6 +42,31 @@ class CannotJudgeError(ReportError):
     """The night could not be measured; exit code 2."""
 
 
+def call_group(
+    arguments: Sequence[str], timeout_seconds: float | None = None, **options: Any
+) -> tuple[int, str, str]:
+    """Exit code, standard output and error. Whatever ends the wait, such as an interrupt, ends the
+    program and all that it has started. Raises OSError and subprocess.TimeoutExpired."""
+    process = subprocess.Popen(
+        arguments,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        errors="replace",
+        start_new_session=True,
+        **options,
+    )
+    try:
+        out, err = process.communicate(timeout=timeout_seconds)
+    except BaseException:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
+    return process.returncode, out, err
+
+
 @dataclass(frozen=True)
 class Program:
     """A gpubench and how it is called."""
@@ -68,29 +93,13 @@ class Program:
     def call(self, arguments: Sequence[str]) -> tuple[int, str, str]:
         """Exit code, standard output and error. ReportError if it does not start or end."""
         try:
-            process = subprocess.Popen(
-                arguments,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                stdin=subprocess.DEVNULL,
-                errors="replace",
-                start_new_session=True,
-                close_fds=False,  # it holds the machine's lock too, should this process be killed
-            )
+            # It holds the machine's lock too, should this process be killed.
+            return call_group(arguments, self.timeout_seconds, close_fds=False)
         except OSError as error:
             raise CannotJudgeError(self.path, f"does not start: {reason(error)}") from None
-        try:
-            out, err = process.communicate(timeout=self.timeout_seconds)
-        except BaseException as error:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # it and what it started
-            process.wait()
-            if isinstance(error, subprocess.TimeoutExpired):
-                limit = f"did not end within {self.timeout_seconds:.0f} s"
-                raise CannotJudgeError(self.path, limit) from None
-            raise
-        return process.returncode, out, err
+        except subprocess.TimeoutExpired:
+            limit = f"did not end within {self.timeout_seconds:.0f} s"
+            raise CannotJudgeError(self.path, limit) from None
 
     def names(self, pattern: str) -> list[str]:
         """The rows that the pattern selects. CannotJudgeError if there are none."""

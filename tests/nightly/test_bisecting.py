@@ -1,6 +1,10 @@
-"""Bisection of a history with merges: which commits lie between a good and a bad one."""
+"""Bisection of a history with merges, and one that is told to stop."""
 
+import os
+import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -51,3 +55,22 @@ def test_a_commit_without_the_good_one_is_left_out(git, tmp_path: Path) -> None:
     assert subjects(git, tmp_path, "mended", "branch") == ["mended", "tidied"]
     with pytest.raises(ReportError, match="is no ancestor of"):
         commits_between(tmp_path, "main~1^1", "branch")
+
+
+def test_an_interrupt_ends_the_build_and_what_it_has_started(git, tmp_path: Path) -> None:
+    for subject in ("good", "bad"):
+        commit(git, subject)
+    pipe = tmp_path / "pipe"  # which whoever belongs to the build holds open
+    os.mkfifo(pipe)
+    words = ["bisect", "--good=HEAD~1", "--bad=HEAD", f"--repository={tmp_path}"]
+    words += ["--rehearsal", "--device=model:h100-sxm", f"--build=sleep 60 >{pipe}; true"]
+    command = [sys.executable, "-m", "gpubench_reports.nightly", *words]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process, pipe.open("rb") as held:
+        os.set_blocking(held.fileno(), False)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait() == 130
+        end = time.monotonic() + 10
+        while (left := held.read()) is None and time.monotonic() < end:
+            time.sleep(0.01)
+    assert left == b""  # nobody can write any more
+    assert len(git("worktree", "list").splitlines()) == 1
