@@ -65,6 +65,13 @@ def grade_counters(
     part.lines.append("no line asks for more than it has to")
 
 
+# The compiler may join such accesses; the model counts what is written (docs/model.md).
+COPY_VECTORS = (
+    "      If these are members of a vector, copy it as a whole, once: const float4 v = in[i], not "
+    "in[i].x or a reference to in[i]"
+)
+
+
 def costly(lab: Lab, access: dict[str, Any], text: str, seen: set[str]) -> list[str]:
     """A line of the solution that costs more than the lab allows, with the warp view."""
     unit = "sectors" if access["space"] == "global" else "wavefronts"
@@ -74,11 +81,14 @@ def costly(lab: Lab, access: dict[str, Any], text: str, seen: set[str]) -> list[
     if this in seen or cost <= limit * ideal:
         return []
     seen.add(this)
-    return [
+    told = [
         f"{access['where']}: this {access['kind']} costs {cost:g} {unit} per request; {ideal:g} "
         "would be enough:",
         *view_of(text, access),
     ]
+    if access["bytes"] == 4 and cost / ideal in (2, 4):  # what members of float2 and float4 cost
+        told.append(COPY_VECTORS)
+    return told
 
 
 # What each limit is called among a row's counters, which are about all warps and not about one.

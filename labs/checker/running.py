@@ -51,7 +51,9 @@ USAGE = 2  # the exit code of a program that does not take its flags
 @contextmanager
 def _folder(here: Path) -> Iterator[Path]:
     """A new one, which the program may write to and nobody uses twice."""
-    with tempfile.TemporaryDirectory(prefix="run-", dir=here) as folder:
+    # What a killed program still writes goes with `here`.
+    made = tempfile.TemporaryDirectory(prefix="run-", dir=here, ignore_cleanup_errors=True)
+    with made as folder:
         (Path(folder) / "results").mkdir()
         yield Path(folder)
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .box import Box, boxed
+from .temporary import asked_later
 
 _LIBC = ctypes.CDLL(None)
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -147,6 +148,7 @@ def run(
     own = os.getpid()
 
     def limit_child() -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, unasked)
         # Nobody limits its memory once this process is gone, so it ends as well; so does its box.
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != own:
@@ -157,21 +159,24 @@ def run(
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     with boxed(command, directory, box) as (words, descriptors):
-        child = subprocess.Popen(
-            words,
-            cwd=directory,
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={name: os.environ[name] for name in keep if name in os.environ},
-            start_new_session=True,
-            preexec_fn=limit_child,
-            pass_fds=descriptors,
-        )
+        child = None
         try:
+            with asked_later() as unasked:  # or nobody would end a child that is just being started
+                child = subprocess.Popen(
+                    words,
+                    cwd=directory,
+                    stdin=stdin,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    env={name: os.environ[name] for name in keep if name in os.environ},
+                    start_new_session=True,
+                    preexec_fn=limit_child,
+                    pass_fds=descriptors,
+                )
             out, err, why, is_starved = _watched(child, limits)
         finally:
-            _end(child)
+            if child is not None:
+                _end(child)
     code = child.returncode
     if not why and box is not None and code > 128:  # as a box tells of signals
         code = 128 - code

@@ -88,8 +88,10 @@ SUMMARY_COLUMNS = ("student", "lab", "total", *PARTS, "device", "seed", "run", "
 
 
 def remark_of(part: Part) -> str:
-    """What a part lost points for, in one line: a heading with what stands below it."""
-    told = [line for line in part.told if not line.startswith("right ")] or part.told
+    """What a part lost points for, in one line: a heading with what stands below it. A compiler's
+    warning costs none, so it is told only where there is nothing else."""
+    lost = [line for line in part.told if not line.startswith("right ")]
+    told = [line for line in lost if " warning: " not in line] or lost or part.told
     return " ".join(told[:2]) if told[0].endswith(":") else told[0]
 
 

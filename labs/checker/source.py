@@ -70,7 +70,7 @@ TOKENS = re.compile(
     r"(?P<comment>//[^\n]*|/\*.*?\*/)"
     r"|(?P<raw>(?:u8|[uUL])?R\")"
     r"|(?P<string>(?:u8|[uUL])?\"(?:\\.|[^\"\\\n])*\")"
-    r"|(?P<number>\.?\d(?:[eEpP][+-]|'?[\w.])*)"
+    r"|(?P<number>\.?\d(?:[eEpP][+-]|'?\w|\.)*)"
     r"|(?P<character>(?:u8|[uUL])?'(?:\\.|[^'\\\n])+')"
     # What nobody ends is read once, to where it ends by itself.
     r"|(?P<open>/\*.*|\"(?:\\.|[^\"\\\n])*|'(?:\\.|[^'\\\n])*)"

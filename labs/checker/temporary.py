@@ -1,16 +1,19 @@
 """Temporary folders that do not stay when their owner is killed: the next one removes them.
 
 A folder's owner holds a lock on it, which the system lets go when that process is gone, however it
-ended. So a folder that anybody can lock is nobody's.
+ended. So a folder that anybody can lock is nobody's. A process that is asked to stop removes its
+own, wherever it was: its exit removes what was being made or removed just then.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import fcntl
 import os
 import re
 import shutil
+import signal
 import stat
 import tempfile
 import time
@@ -27,6 +30,11 @@ _OLD_SECONDS = 86400.0
 # Only what has been made here, and no folder that somebody has called like this.
 _MADE = re.compile(rf"({'|'.join(PREFIXES)})(?P<held>{_HELD})?[a-z0-9_]{{8}}")
 _ATTEMPTS = 10
+# As long as killed processes take to be gone, which until then may write to what is removed.
+_REMOVAL_SECONDS = 2.0
+# Raised as exceptions, wherever this process is: Ctrl-C, and cli.stop().
+_ASKS = (signal.SIGINT, signal.SIGTERM)
+_own: set[Path] = set()  # made by this process, and not removed
 
 
 @contextmanager
@@ -36,22 +44,58 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
     _remove_stale_once(tempfile.gettempdir())
     folder, handle = _held_folder(prefix)
     try:
-        with folder:
-            yield Path(folder.name)
+        yield folder
     finally:
-        if handle is not None:
-            os.close(handle)
+        try:
+            _remove_own(folder)
+        finally:
+            if handle is not None:
+                os.close(handle)
 
 
-def _held_folder(prefix: str) -> tuple[tempfile.TemporaryDirectory[str], int | None]:
+@contextmanager
+def asked_later() -> Iterator[set[int]]:
+    """Holds back what asks this process to stop, until the end of the block. Gives the signals that
+    were held back before, which is how a child has to begin."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, _ASKS)
+        yield {int(one) for one in before}
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _held_folder(prefix: str) -> tuple[Path, int | None]:
     """And its lock; None where this file system has none: such a folder is not called held."""
     for _ in range(_ATTEMPTS):
-        folder = tempfile.TemporaryDirectory(prefix=prefix + _HELD)
-        handle = _hold(Path(folder.name))
+        folder = _new_folder(prefix + _HELD)
+        handle = _hold(folder)
         if handle is not None:
             return folder, handle
-        folder.cleanup()  # another process may have taken it for stale, before it was locked
-    return tempfile.TemporaryDirectory(prefix=prefix), None
+        _remove_own(folder)  # another process may have taken it for stale, before it was locked
+    return _new_folder(prefix), None
+
+
+def _new_folder(prefix: str) -> Path:
+    with asked_later():
+        folder = Path(tempfile.mkdtemp(prefix=prefix))
+        _own.add(folder)
+    return folder
+
+
+def _remove_own(folder: Path) -> None:
+    until = time.monotonic() + _REMOVAL_SECONDS
+    _remove(folder)
+    while folder.exists() and time.monotonic() < until:
+        time.sleep(0.01)
+        _remove(folder)
+    _own.discard(folder)
+
+
+@atexit.register
+def _remove_all_own() -> None:
+    for folder in tuple(_own):
+        _remove_own(folder)
 
 
 @cache

@@ -127,6 +127,8 @@ def test_no_line_is_as_long_as_a_solution_likes() -> None:
         (["right  a = 1", "wrong  b = 2. Think of this: c"], "wrong  b = 2. Think of this: c"),
         (["right at all 7 shapes"], "right at all 7 shapes"),
         (["heading:"], "heading:"),
+        (["solution.cuh:3:5: warning: unused", "lab/timed: race: a"], "lab/timed: race: a"),
+        (["solution.cuh:3:5: warning: unused"], "solution.cuh:3:5: warning: unused"),
     ],
 )
 def test_a_remark_says_what_cost_the_points(lines: list[str], remark: str) -> None:

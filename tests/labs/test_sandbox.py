@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
 
+import pytest
 from checker.sandbox import Limits, run
 
 
@@ -46,6 +49,23 @@ while time.process_time() < 0.8:
     time.sleep(0.01)
 """
     assert python(tmp_path, code, seconds=1) == ""
+
+
+def test_a_child_is_ended_though_the_checker_is_asked_to_stop_as_it_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, started = subprocess.Popen, []
+
+    def asked(*arguments, **named):
+        child = start(*arguments, **named)
+        started.append(child)
+        signal.raise_signal(signal.SIGINT)
+        return child
+
+    monkeypatch.setattr(subprocess, "Popen", asked)
+    with pytest.raises(KeyboardInterrupt):
+        run([sys.executable, "-c", "import time; time.sleep(60)"], tmp_path)
+    assert started[0].returncode == -signal.SIGKILL
 
 
 def test_memory_is_limited(tmp_path: Path) -> None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from checker.sandbox import run
 from checker.temporary import PREFIXES, remove_stale, temporary_folder
 
 from .conftest import ROOT
@@ -86,6 +90,66 @@ def test_a_folder_is_gone_afterwards(tmp_path: Path, monkeypatch: pytest.MonkeyP
         (folder / "file").write_text("")
         assert folder.parent == tmp_path
     assert names(tmp_path) == []
+
+
+ASKED = """
+import signal, sys, shutil, tempfile
+from checker import temporary
+where = sys.argv[1]
+def asked(function):
+    def then(*arguments, **named):
+        done = function(*arguments, **named) if where == "mkdtemp" else None
+        setattr(module, where, function)
+        signal.raise_signal(signal.SIGINT)
+        return done or function(*arguments, **named)
+    return then
+module = tempfile if where == "mkdtemp" else shutil
+setattr(module, where, asked(getattr(module, where)))
+try:
+    with temporary.temporary_folder("gpubench-box-") as folder:
+        (folder / "inside").mkdir()
+    print("not asked")
+except KeyboardInterrupt:
+    print("asked")
+"""
+
+
+@pytest.mark.parametrize("where", ["mkdtemp", "rmtree"])
+def test_one_that_is_asked_to_stop_while_it_makes_or_removes_a_folder_leaves_none(
+    tmp_path: Path, where: str
+) -> None:
+    words = [sys.executable, "-c", ASKED, where]
+    done = subprocess.run(
+        words, env=environment(tmp_path), capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("asked\n", "")
+    assert names(tmp_path) == []
+
+
+def test_what_a_killed_process_still_writes_is_removed_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remove, turns = shutil.rmtree, []
+
+    def with_a_writer(folder: Path, **named: bool) -> None:
+        remove(folder, **named)
+        turns.append(folder)
+        if len(turns) < 3:
+            folder.mkdir()
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(shutil, "rmtree", with_a_writer)
+    with temporary_folder(PREFIXES[1]):
+        pass
+    assert names(tmp_path) == []
+    assert len(turns) == 3
+
+
+def test_a_child_begins_as_if_nothing_were_held_back() -> None:
+    blocked = "import signal; print(signal.pthread_sigmask(signal.SIG_BLOCK, ()))"
+    ended = run([sys.executable, "-c", blocked], Path.cwd())
+    assert ended.stdout == "set()\n"
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 def test_links_are_not_followed(tmp_path: Path) -> None:

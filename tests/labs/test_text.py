@@ -36,6 +36,13 @@ def test_what_ends_is_no_fault() -> None:
     assert source.faults_of(text, "solution.cuh") == []
 
 
+def test_a_number_ends_where_the_compiler_ends_it() -> None:
+    """Between a digit and a quotation mark that a dot follows: the rest is no character."""
+    hidden = "f(1'.'); asm(\"\"); f('1'2);\n"
+    assert any("asm" in fault for fault in source.faults_of(hidden, "solution.cuh"))
+    assert source.faults_of("a = 1'000.5'0e-3f;\n", "solution.cuh") == []
+
+
 @pytest.mark.parametrize("turns", ["", " 8", "(words / 2)", " 2 * (words - 1)", " words % 3"])
 def test_loops_are_unrolled_as_often_as_an_expression_says(turns: str) -> None:
     assert source.faults_of(f"#pragma unroll{turns}\n", "solution.cuh") == []
@@ -159,6 +166,13 @@ def test_a_report_on_many_costly_lines_has_an_end(tmp_path: Path, monkeypatch) -
     counters.grade_counters(LABS[0], program, tmp_path, "model:h200-sxm", 7, rows, part)
     assert part.points == 0
     assert 2 < len(part.lines) < 200
+
+
+def test_members_of_a_vector_are_told_to_be_copied_as_a_whole() -> None:
+    access = {"space": "global", "kind": "load", "place": "x", "where": "solution.cuh:2"}
+    access |= {"sectors_per_request": 16, "ideal_sectors_per_request": 4}
+    assert counters.COPY_VECTORS in counters.costly(LABS[0], access | {"bytes": 4}, "", set())
+    assert counters.COPY_VECTORS not in counters.costly(LABS[0], access | {"bytes": 8}, "", set())
 
 
 def predicted(folder: Path, answers: str) -> list[str]:
