@@ -30,20 +30,22 @@ class UnreadableError(Exception):
 
 OF_LIBM = (
     r"(fma|a?(sin|cos|tan)h?|atan2|exp|exp2|exp10|expm1|log|log2|log10|log1p|pow|sqrt|rsqrt|cbrt"
-    r"|rcbrt|hypot|erf|erfc|fabs|floor|ceil|l?l?r(int|ound)|nearbyint|trunc|fmin|fmax|fmod|copysign"
+    r"|(sin|cos)pi|rcbrt|hypot|erf|erfc|fabs|floor|ceil|l?l?r(int|ound)|nearbyint|trunc|fmin|fmax|fmod|copysign"
     r"|ldexp|sincos)f?"
 )
 OF_CUDA = (
     r"(threadIdx|blockIdx|blockDim|gridDim|__syncthreads|__syncwarp|__threadfence\w*"
     r"|__syncthreads_(count|and|or)|atomic(Add|Sub|Exch|Min|Max|And|Or|Xor|Inc|Dec|CAS))"
-    r"|__(cos|exp10|exp|log10|log2|log|sin|tan|pow|fdivide)f|__f(rcp|sqrt|add|mul|div)_rn"
+    r"|__(cos|exp10|exp|log10|log2|log|sin|tan|pow|fdivide)f|__f(rcp|sqrt|rsqrt|add|mul|div)_rn"
+    r"|__[fd](add|sub|mul)_r[zud]|__(fmaf|fma)_r[zud]"
 )
 OF_THE_MODEL = (
     r"gpubench::model::(dynamic_shared_memory|copy_bytes|set_bytes|shuffle|ballot|reduce|match"
     r"|round_to|round_to_tf32|value_of"
     r"|multiply_matrices|multiply_warpgroup_tiles|multiply_shared|load_matrices|commit_products"
     r"|wait_for_products|copy_asynchronously|commit_copies|wait_for_copies|grid_barrier"
-    r"|Arithmetic16<[^()<>]*>::(add|multiply|divide|square_root|fuse|larger|smaller|pack))"
+    r"|Arithmetic16<[^()<>]*>::(add|multiply|divide|square_root|fuse|larger|smaller|pack"
+    r"|hyperbolic_tangent))"
 )
 # The compiler's own, where the processor has no instruction: arithmetic, and nothing else.
 OF_LIBGCC = (

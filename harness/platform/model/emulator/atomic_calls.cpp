@@ -2,26 +2,10 @@
 #include "harness/platform/model/include/atomic_functions.h"
 
 #include <algorithm>
-#include <atomic>
 
-#include "harness/platform/model/emulator/block_runner.hpp"
+#include "harness/platform/model/emulator/counted_atomic.hpp"
 
-namespace {
-
-// `next`: what takes the place of what is there. Blocks run on several threads at once, so an
-// atomic has to be one.
-template <class T, class Next>
-[[gnu::always_inline]] inline T counted_atomic(T* address, const void* code, Next&& next) {
-  gpubench::model::running_block->on_access(address, sizeof(T), gpubench::model::EventKind::atomic,
-                                            code);
-  const std::atomic_ref<T> word(*address);
-  T before = word.load(std::memory_order_relaxed);
-  while (!word.compare_exchange_weak(before, next(before), std::memory_order_relaxed)) {
-  }
-  return before;
-}
-
-}  // namespace
+using gpubench::model::counted_atomic;
 
 #define GPUBENCH_ATOMIC(name, type, result)                          \
   type name(type* address, type value) noexcept {                    \

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 
-#include "harness/platform/model/emulator/block_runner.hpp"
+#include "harness/platform/model/emulator/counted_atomic.hpp"
 #include "harness/platform/model/include/warp_matrix.h"
 
 namespace gpubench::model {
@@ -32,6 +32,8 @@ double fused_to_odd(double a, double b, double c) {
   if (bits % 2 == 0) bits += std::signbit(error) == std::signbit(sum) ? 1 : -1ull;
   return std::bit_cast<double>(bits);
 }
+
+double sum_to_odd(double a, double b) { return fused_to_odd(a, 1, b); }
 
 // Applies `operation` to the doubles in the low halves of the words, and in the high ones.
 template <SmallFloat format, class Operation, class... Words>
@@ -76,8 +78,7 @@ float round_to_tf32(float x) noexcept {
 template <SmallFloat format>
 std::uint32_t Arithmetic16<format>::add(Lanes lanes, Word a, Word b) noexcept {
   count_instruction<format>(__builtin_return_address(0));
-  return on<format>(
-      lanes, [](double x, double y) { return fused_to_odd(x, 1, y); }, a, b);
+  return on<format>(lanes, sum_to_odd, a, b);
 }
 
 template <SmallFloat format>
@@ -126,6 +127,28 @@ std::uint32_t Arithmetic16<format>::larger(Lanes lanes, Word a, Word b, bool kee
   const auto before = [](double x, double y) { return x == y ? !std::signbit(x) : x > y; };
   return on<format>(
       lanes, [&](double x, double y) { return first_of(x, y, keep_nan, before); }, a, b);
+}
+
+template <SmallFloat format>
+std::uint16_t Arithmetic16<format>::add_to(std::uint16_t* address, std::uint16_t value) noexcept {
+  return counted_atomic(address, __builtin_return_address(0), [&](std::uint16_t old) {
+    return static_cast<std::uint16_t>(on<format>(Lanes::one, sum_to_odd, old, value));
+  });
+}
+
+template <SmallFloat format>
+std::uint32_t Arithmetic16<format>::add_to_both(Word* address, Word value) noexcept {
+  return counted_atomic(address, __builtin_return_address(0),
+                        [&](Word old) { return on<format>(Lanes::both, sum_to_odd, old, value); });
+}
+
+template <SmallFloat format>
+float Arithmetic16<format>::hyperbolic_tangent(float x) noexcept {
+  constexpr unsigned operations = format.exponent_bits == half_format.exponent_bits ? 2 : 1;
+  if (running_block != nullptr) {
+    running_block->on_special(operations, __builtin_return_address(0));
+  }
+  return static_cast<float>(std::tanh(static_cast<double>(x)));
 }
 
 template struct Arithmetic16<half_format>;

@@ -2,6 +2,7 @@
 #include "harness/platform/model/include/special_functions.h"
 
 #include <cmath>
+#include <numbers>
 
 #include "harness/platform/model/emulator/block_runner.hpp"
 
@@ -38,6 +39,17 @@ float __fdividef(float x, float y) { return x / y; }
 float __powf(float x, float y) { return __real_powf(x, y); }
 }  // namespace plain
 
+// Exact where it is 0, 1 or -1: what is left of x after whole turns is, and so is 1 minus it.
+double sine_of_pi_times(double x) {
+  double rest = std::remainder(x, 2.0);
+  if (std::abs(rest) > 0.5) rest = std::copysign(1.0, rest) - rest;
+  if (rest == 0) return std::copysign(0.0, x);
+  return std::sin(std::numbers::pi * rest);
+}
+double cosine_of_pi_times(double x) {
+  return std::sin(std::numbers::pi * (0.5 - std::abs(std::remainder(x, 2.0))));
+}
+
 }  // namespace
 
 extern "C" {
@@ -70,6 +82,15 @@ float __wrap_erff(float x) {
     count(operations, __builtin_return_address(0)); \
     return plain::name(x, y);                       \
   }
+float sinpif(float x) noexcept { return static_cast<float>(sine_of_pi_times(x)); }
+float cospif(float x) noexcept { return static_cast<float>(cosine_of_pi_times(x)); }
+double sinpi(double x) noexcept { return sine_of_pi_times(x); }
+double cospi(double x) noexcept { return cosine_of_pi_times(x); }
+float __frsqrt_rn(float x) noexcept {
+  count(1, __builtin_return_address(0));
+  return static_cast<float>(1 / std::sqrt(static_cast<double>(x)));
+}
+
 GPUBENCH_SPECIAL_OF_CUDA(GPUBENCH_DEFINE)
 GPUBENCH_SPECIAL_OF_CUDA_OF_TWO(GPUBENCH_DEFINE_OF_TWO)
 

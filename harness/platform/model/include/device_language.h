@@ -17,6 +17,7 @@
 #include <type_traits>
 
 #include "harness/platform/model/include/atomic_functions.h"
+#include "harness/platform/model/include/directed_rounding.h"
 #include "harness/platform/model/include/integer_functions.h"
 #include "harness/platform/model/include/packed_integers.h"
 #include "harness/platform/model/include/special_functions.h"

@@ -34,6 +34,11 @@ struct Arithmetic16 {
   // For a number and a NaN: the number, or NaN if `keep_nan`. -0 is less than +0.
   static Word smaller(Lanes lanes, Word a, Word b, bool keep_nan) noexcept;
   static Word larger(Lanes lanes, Word a, Word b, bool keep_nan) noexcept;
+  // An atomic, which returns what was there.
+  static std::uint16_t add_to(std::uint16_t* address, std::uint16_t value) noexcept;
+  static Word add_to_both(Word* address, Word value) noexcept;
+  // By one operation of the special-function unit, or two.
+  static float hyperbolic_tangent(float x) noexcept;
 };
 
 // --- one number ---
@@ -90,7 +95,28 @@ struct Float16 {
   friend __forceinline__ Float16 hsqrt(Float16 a) {
     return of_bits(Arithmetic::square_root(Lanes::one, a.bits_));
   }
-  friend __forceinline__ Float16 hexp(Float16 a) { return __expf(static_cast<float>(a)); }
+  // As floats, rounded once more.
+#define GPUBENCH_AS_FLOAT(name, function) \
+  friend __forceinline__ Float16 name(Float16 a) { return function(static_cast<float>(a)); }
+  GPUBENCH_AS_FLOAT(hexp, __expf)
+  GPUBENCH_AS_FLOAT(hexp2, exp2f)
+  GPUBENCH_AS_FLOAT(hexp10, __exp10f)
+  GPUBENCH_AS_FLOAT(hlog, __logf)
+  GPUBENCH_AS_FLOAT(hlog2, __log2f)
+  GPUBENCH_AS_FLOAT(hlog10, __log10f)
+  GPUBENCH_AS_FLOAT(hrcp, __frcp_rn)
+  GPUBENCH_AS_FLOAT(hrsqrt, rsqrtf)
+  GPUBENCH_AS_FLOAT(htanh, Arithmetic::hyperbolic_tangent)
+  GPUBENCH_AS_FLOAT(hsin, sinf)
+  GPUBENCH_AS_FLOAT(hcos, cosf)
+  GPUBENCH_AS_FLOAT(hfloor, floorf)
+  GPUBENCH_AS_FLOAT(hceil, ceilf)
+  GPUBENCH_AS_FLOAT(htrunc, truncf)
+  GPUBENCH_AS_FLOAT(hrint, rintf)
+#undef GPUBENCH_AS_FLOAT
+  friend __forceinline__ Float16 atomicAdd(Float16* address, Float16 value) {
+    return of_bits(Arithmetic::add_to(&address->bits_, value.bits_));
+  }
   friend __forceinline__ constexpr Float16 operator-(Float16 a) { return __hneg(a); }
   friend __forceinline__ constexpr Float16 operator+(Float16 a) { return a; }
 #define GPUBENCH_ASSIGN(operation)                                               \
@@ -184,6 +210,28 @@ struct alignas(4) Pair16 {
   }
   friend __forceinline__ Pair16 h2sqrt(Pair16 a) {
     return of_bits(Arithmetic::square_root(Lanes::both, a.bits()));
+  }
+#define GPUBENCH_OF_EACH(name, of_one) \
+  friend __forceinline__ Pair16 name(Pair16 a) { return {of_one(a.x), of_one(a.y)}; }
+  GPUBENCH_OF_EACH(h2exp, hexp)
+  GPUBENCH_OF_EACH(h2exp2, hexp2)
+  GPUBENCH_OF_EACH(h2exp10, hexp10)
+  GPUBENCH_OF_EACH(h2log, hlog)
+  GPUBENCH_OF_EACH(h2log2, hlog2)
+  GPUBENCH_OF_EACH(h2log10, hlog10)
+  GPUBENCH_OF_EACH(h2rcp, hrcp)
+  GPUBENCH_OF_EACH(h2rsqrt, hrsqrt)
+  GPUBENCH_OF_EACH(h2tanh, htanh)
+  GPUBENCH_OF_EACH(h2sin, hsin)
+  GPUBENCH_OF_EACH(h2cos, hcos)
+  GPUBENCH_OF_EACH(h2floor, hfloor)
+  GPUBENCH_OF_EACH(h2ceil, hceil)
+  GPUBENCH_OF_EACH(h2trunc, htrunc)
+  GPUBENCH_OF_EACH(h2rint, hrint)
+#undef GPUBENCH_OF_EACH
+  friend __forceinline__ Pair16 atomicAdd(Pair16* address, Pair16 value) {
+    return of_bits(
+        Arithmetic16<format>::add_to_both(reinterpret_cast<Whole*>(address), value.bits()));
   }
   friend __forceinline__ Pair16 operator-(Pair16 a) { return __hneg2(a); }
   friend __forceinline__ Pair16 operator+(Pair16 a) { return a; }

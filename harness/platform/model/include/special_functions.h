@@ -30,6 +30,12 @@ inline constexpr float least_of_erff = 1.00296f;  // in absolute value
 }
 
 extern "C" {  // the C library declares some of them too, and defines none
+// Sines and cosines of x times pi: no operation of the unit. And a root by one, but for denormals.
+float sinpif(float x) noexcept;
+float cospif(float x) noexcept;
+double sinpi(double x) noexcept;
+double cospi(double x) noexcept;
+float __frsqrt_rn(float x) noexcept;
 #define GPUBENCH_DECLARE(name, operations) float name(float x) noexcept;
 #define GPUBENCH_DECLARE_OF_TWO(name, operations) float name(float x, float y) noexcept;
 GPUBENCH_SPECIAL_OF_CUDA(GPUBENCH_DECLARE)
