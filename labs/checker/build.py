@@ -235,6 +235,11 @@ UNDEFINED = re.compile(
     r"|no member named '(\w+)' in the global namespace"
     r'|the global scope has no "(\w+)").*'
 )
+# A kernel whose parameters are not those that the lab launches it with.
+OTHER_TYPE = re.compile(
+    r"unit\.cu\S* error: invalid conversion from ['‘]void \(\*\)(\(.*\))['’] to "
+    r"['‘](?:\S+ \{aka ['‘])?void \(\*\)(\(.*?\))['’].*"
+)
 UNCLOSED = re.compile(r" note: to match this ['‘]\{['’]")
 
 
@@ -242,6 +247,9 @@ def plain_messages(text: str, solution: Path) -> list[str]:
     """The compiler's about the solution, by its short name, and all errors, which come first: those
     of the solution before what they lead to elsewhere."""
     text = UNDEFINED.sub(rf"{solution.name}: error: does not define \1\2\3", text)
+    text = OTHER_TYPE.sub(
+        rf"{solution.name}: error: a kernel takes \1, and the lab launches it with \2", text
+    )
     text = UNCLOSED.sub(" error: no '}' closes this '{'", text)
     lines = text.strip().replace(str(solution), solution.name).splitlines()
     errors = [line for line in lines if " error: " in line]

@@ -32,8 +32,16 @@ def faults_of(text: str, name: str, kernels: Collection[str]) -> list[str]:
 class _Reader:
     kernels: Collection[str]
     declared: set[str] = field(default_factory=set)  # as device code, ahead of their definitions
+    launched: set[str] = field(default_factory=set)  # __global__; others may have the same name
+    not_launched: dict[str, int] = field(default_factory=dict)  # the lines of a kernel's namesakes
 
     def read(self, text: str) -> Iterator[tuple[int, str]]:
+        yield from self._functions(text)
+        for name, line in self.not_launched.items():
+            if name not in self.launched:
+                yield line, f"{name}() needs __global__: it is what the checker launches"
+
+    def _functions(self, text: str) -> Iterator[tuple[int, str]]:
         head: list[Numbered] = []  # a declaration, as far as it was read
         skipped = 0  # braces that are open and whose contents do not matter
         body = False  # these are a function's
@@ -54,6 +62,8 @@ class _Reader:
                 words = [word for _, word in head]
                 if "__device__" in words or "__global__" in words:
                     self.declared.add(_name(_without_template(words)))
+                if "__global__" in words:
+                    self.launched.add(_name(_without_template(words)))
                 head = []
             else:
                 head.append((line, token))
@@ -61,6 +71,8 @@ class _Reader:
     def _function(self, head: list[Numbered], plain: list[str]) -> Iterator[tuple[int, str]]:
         words = {word for _, word in head}
         name = _name(plain)
+        if "__global__" in words:
+            self.launched.add(name)
         line = next((line for line, word in head if word == name), head[0][0])
         if words & OTHERWISE or name in self.declared:
             return
@@ -70,7 +82,7 @@ class _Reader:
                 f"{name}() has neither __global__ nor __device__: nvcc takes it for host code",
             )
         elif name in self.kernels and "__global__" not in words:
-            yield line, f"{name}() needs __global__: it is what the checker launches"
+            self.not_launched.setdefault(name, line)
 
 
 def _without_template(words: list[str]) -> list[str]:

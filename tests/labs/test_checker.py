@@ -265,6 +265,19 @@ def test_a_kernel_that_is_not_there_is_missed_in_the_solution(line: str) -> None
     assert said == ["solution.cuh: error: does not define axpy"]
 
 
+def test_a_kernel_of_another_type_is_told_by_its_parameters() -> None:
+    line = "/x/unit.cu:6:34: error: invalid conversion from 'void (*)(float, int)' to "
+    for to in (
+        "'void (*)(unsigned int)' [-fpermissive]",
+        "'lab::Kernel* {aka 'void (*)(unsigned int)'}'",
+    ):
+        (said,) = build.plain_messages(f"{line}{to}\n", Path("/x/solution.cuh"))
+        assert said == (
+            "solution.cuh: error: a kernel takes (float, int), and the lab launches it with "
+            "(unsigned int)"
+        )
+
+
 def test_two_checkers_do_not_build_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "build.ninja").touch()
     building: list[str] = []

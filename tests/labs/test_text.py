@@ -302,6 +302,8 @@ def test_code_of_the_host_is_named(text: str, said: str) -> None:
     "text",
     [
         "struct S { float a; __device__ S(float x) : a{x} {} };",
+        "__device__ float axpy(float a) { return a; }\n__global__ void axpy(int b) {}",
+        "__global__ void axpy(int b);\n__device__ void axpy() {}\nvoid axpy(int b) {}",
         "__device__ auto f(float x) -> float { auto g = [](float y) { return y; }; return g(x); }",
         "constexpr float f(float x) { return x; }",
         "__device__ float f(float);\nfloat f(float x) { return x; }",
