@@ -37,7 +37,7 @@ OF_CUDA = (
     r"(threadIdx|blockIdx|blockDim|gridDim|__syncthreads|__syncwarp|__threadfence\w*"
     r"|__syncthreads_(count|and|or)|atomic(Add|Sub|Exch|Min|Max|And|Or|Xor|Inc|Dec|CAS))"
     r"|__(cos|exp10|exp|log10|log2|log|sin|tan|pow|fdivide)f|__f(rcp|sqrt|rsqrt|add|mul|div)_rn"
-    r"|__[fd](add|sub|mul)_r[zud]|__(fmaf|fma)_r[zud]"
+    r"|__f(add|sub|mul|maf|ma)_r[zud]"  # those of doubles are not counted
 )
 OF_THE_MODEL = (
     r"gpubench::model::(dynamic_shared_memory|copy_bytes|set_bytes|shuffle|ballot|reduce|match"

@@ -57,7 +57,7 @@ CUDAS = re.compile(
     r"|__reduce_(add|min|max|and|or|xor)_sync"
     r"|__(cos|exp10|exp|log10|log2|log|sin|tan|pow|fdivide|saturate)f"
     r"|__f(rcp|sqrt|rsqrt|add|sub|mul|div|maf|ma)_rn|__d(add|sub|mul|div|sqrt)_rn"
-    r"|__[fd](add|sub|mul)_r[zud]|__(fmaf|fma)_r[zud]"
+    r"|__f(add|sub|mul|maf|ma)_r[zud]"
     r"|__pipeline_(memcpy_async|commit|wait_prior)"
     r"|__h2?[a-z]+\d?(_rn|_nan)?|__(float|double|int|uint|ushort|half|bfloat16|low|high|halves)\w*"
     r"|__(lows|highs|floats)\w*2\w*"

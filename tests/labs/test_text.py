@@ -36,6 +36,12 @@ def test_what_ends_is_no_fault() -> None:
     assert source.faults_of(text, "solution.cuh") == []
 
 
+def test_sums_of_doubles_that_the_model_does_not_count_are_refused() -> None:
+    assert source.faults_of("a = __fadd_rz(b, c);\n", "solution.cuh") == []
+    (fault,) = source.faults_of("a = __dadd_rz(b, c);\n", "solution.cuh")
+    assert "__dadd_rz: not among the names of CUDA" in fault
+
+
 def test_a_number_ends_where_the_compiler_ends_it() -> None:
     """Between a digit and a quotation mark that a dot follows: the rest is no character."""
     hidden = "f(1'.'); asm(\"\"); f('1'2);\n"

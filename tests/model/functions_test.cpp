@@ -68,6 +68,7 @@ TEST_F(FunctionsTest, RoundingHasADirection) {
   EXPECT_EQ(counts.issues(Arithmetic::add_fp32), 9);
   EXPECT_EQ(counts.issues(Arithmetic::fma_fp32), 3);
   EXPECT_EQ(counts.issues(Arithmetic::fma_fp64), 3);
+  EXPECT_EQ(emulator.runs()[0].profile.waits.fma_steps, 3);
   const auto got = download(out, 1)[0];
   const float below = std::nextafter(1.0f, 0.0f), above = std::nextafter(1.0f, 2.0f);
   const float less = std::nextafter(-b, 0.0f);  // in absolute value

@@ -63,8 +63,11 @@ T fused(int way, T a, T b, T c) {
     return multiplied(way, a, b);                                                      \
   }                                                                                    \
   float __fmaf##suffix(float a, float b, float c) noexcept {                           \
-    GPUBENCH_COUNT(fma_fp32);                                                          \
-    return fused(way, a, b, c);                                                        \
+    const float result = fused(way, a, b, c);                                          \
+    if (auto* block = gpubench::model::running_block) {                                \
+      block->on_fma(a, b, c, result, __builtin_return_address(0));                     \
+    }                                                                                  \
+    return result;                                                                     \
   }                                                                                    \
   double __dadd##suffix(double a, double b) noexcept { return added(way, a, b); }      \
   double __dsub##suffix(double a, double b) noexcept { return added(way, a, -b); }     \
