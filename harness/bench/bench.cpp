@@ -98,9 +98,10 @@ Row row_of(const Instance& instance) {
 Bench::Bench(const Instance& instance, Platform& platform, const BenchSettings& settings)
     : platform_(platform),
       settings_(settings),
+      grids_(settings.grids),
       row_(row_of(instance)),
       memory_mark_(platform.memory_mark()) {
-  platform_.expect_results(settings_.grids);  // also of what prepares the row
+  platform_.expect_results(grids_);  // also of what prepares the row
 }
 
 std::int64_t Bench::integer(std::string_view name) const {
@@ -208,7 +209,7 @@ void Bench::judge_results() {
   if (!file || file.peek() != std::ifstream::traits_type::eof()) {
     throw WrongResult{"the results that were kept are those of another row"};
   }
-  run_checks(settings_.grids == Grids::sampled);
+  run_checks(grids_ == Grids::sampled);
   throw Judged{};
 }
 

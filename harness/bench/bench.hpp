@@ -178,6 +178,8 @@ class Bench {
   // A profiler looks on: nothing is launched that is not the row's own.
   bool profiled() const { return settings_.profile; }
   bool hot() const { return settings_.mode == Mode::hot; }
+  // Where blocks need what others did: all run on the model, and are counted. That takes long.
+  void run_every_block() { grids_ = Grids::counted; }
   // run() runs nothing and ends the bench function: row() is what it has said of itself.
   void only_describe() { only_describes_ = true; }
 
@@ -350,6 +352,7 @@ class Bench {
   void keep_results() const;
   void judge_results();
   void run_checks(bool only_written) const;
+  void check_sampled(const Observation& observation) const;
   void check_results(const Body& body);
   Timing take_samples(const Body& body, double budget_seconds, double warmup_seconds);
   void note_evidence(const Timing& timing);
@@ -359,6 +362,7 @@ class Bench {
 
   Platform& platform_;
   const BenchSettings& settings_;
+  Grids grids_;
   Row row_;
   Work work_;
   double scattered_bytes_ = 0;
@@ -372,9 +376,7 @@ class Bench {
   bool priced_ = false;
   bool only_describes_ = false;
   bool blocks_host_ = false;
-  std::size_t turn_ = 0;
-  std::size_t sets_ = 1;
-  std::size_t set_bytes_ = 0;
+  std::size_t turn_ = 0, sets_ = 1, set_bytes_ = 0;
   std::string short_rotation_;  // why there are fewer sets than it takes; empty: there are not
   std::uint64_t inputs_ = 0;
   std::vector<std::function<void()>> add_set_;

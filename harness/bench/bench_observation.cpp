@@ -90,17 +90,29 @@ void Bench::run_checks(bool only_written) const {
   }
 }
 
+// Blocks that did not run may be what is wrong.
+void Bench::check_sampled(const Observation& observation) const {
+  try {
+    run_checks(!observation.whole);
+  } catch (const WrongResult& wrong) {
+    if (observation.whole) throw;
+    throw WrongResult{wrong.what +
+                      "; only a sample of the blocks ran: if they need what others did, say "
+                      "bench.run_every_block(), or run with --whole_grids=counted"};
+  }
+}
+
 void Bench::check_results(const Body& body) {
   if (!settings_.judged_results.empty()) judge_results();
   const Stream stream;
-  platform_.expect_results(settings_.grids);
+  platform_.expect_results(grids_);
   body(stream);
   CUDA_CHECK(cudaStreamSynchronize(stream));
   const Observation observation = platform_.observe(work_.access);
   priced_ = observation.priced;
   if (settings_.profile) row_.launches = platform_.launches();
   if (settings_.kept_results.empty()) {
-    run_checks(!observation.whole);
+    check_sampled(observation);
     row_.verified = priced_ ? "operation" : observation.whole ? "full" : "sampled";
   } else {
     keep_results();

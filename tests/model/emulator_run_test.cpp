@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/platform/model/engine/block_sample.hpp"
+#include "tests/model/drawing_kernels.hpp"
 #include "tests/model/emulator_fixture.hpp"
 #include "tests/model/emulator_kernels.hpp"
 
@@ -128,6 +129,33 @@ TEST_F(EmulatorTest, AWholeGridIsTracedWhereThatIsAskedForWhateverItCosts) {
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   EXPECT_TRUE(counting.runs().at(0).whole);
   EXPECT_EQ(counting.runs()[0].profile.traced_blocks, blocks);
+}
+
+TEST_F(EmulatorTest, ASampleThatDrawsTheWorkOfAllIsRefused) {
+  constexpr unsigned blocks = 300, elements = 64 * 256;
+  const std::vector<float> in = numbers(elements);
+  const float* from = upload(in);
+  float* to = make<float>(elements);
+  Emulator sampling(spec, memory, {.threads = 2, .most_sampled_blocks = 8});
+  use(sampling);
+  const std::string fault = fault_of(
+      [&] { kernels::draw(to, from, upload(std::vector<unsigned>{0}), elements, blocks, 256); });
+  EXPECT_NE(fault.find("bench.run_every_block()"), std::string::npos) << fault;
+}
+
+TEST_F(EmulatorTest, AGridThatDrawsItsWorkIsCountedWhole) {
+  constexpr unsigned blocks = 300, elements = 64 * 256;
+  const std::vector<float> in = numbers(elements);
+  const float* from = upload(in);
+  float* to = make<float>(elements);
+  Emulator counting(spec, memory, {.threads = 2, .most_sampled_blocks = 8});
+  counting.set_execution(Execution::counted);
+  use(counting);
+  kernels::draw(to, from, upload(std::vector<unsigned>{0}), elements, blocks, 256);
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(download(to, elements), in);
+  const Counts& counts = counting.runs().at(0).profile.counts;
+  EXPECT_EQ(counts.at(Space::global, Access::atomic).requests, 64 + blocks);
 }
 
 TEST_F(EmulatorTest, TimingRunsAKernelOnceForArgumentsOfOneShape) {

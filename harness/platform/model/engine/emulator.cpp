@@ -140,6 +140,13 @@ Emulator::Measured Emulator::run_blocks(const KernelLaunch& asked, LaunchFault& 
   std::vector<std::uint64_t> done = chosen;
   done.push_back(last);
   if (done.size() < clusters) {
+    if (run.has_drawn_all(last)) {
+      fault = {
+          std::string(launch.name) +
+          ": the block that ran first has drawn, by atomics, the work of blocks that are not " +
+          "counted: say bench.run_every_block(), or run with --whole_grids=counted"};
+      return {};
+    }
     const std::vector<std::uint64_t> probes = sample_.to_probe(launch, run.work());
     run.run(probes, Watch::reads);
     const std::vector<std::uint64_t> more = sample_.to_balance(launch, run.work(), done);

@@ -145,6 +145,17 @@ LaunchFault LaunchRun::fault() const {
   return {};
 }
 
+bool LaunchRun::has_drawn_all(std::uint64_t first) const {
+  constexpr std::uint64_t much = 8;
+  if (counts().at(Space::global, Access::atomic).requests == 0) return false;
+  std::uint64_t most = 0;
+  for (const auto& [cluster, cost] : work_) {
+    if (cluster != first) most = std::max(most, cost);
+  }
+  const auto drawn = work_.find(first);
+  return most > 0 && drawn != work_.end() && drawn->second > much * most;
+}
+
 KernelProfile LaunchRun::profile() {
   KernelProfile profile;
   profile.name = launch_.name;

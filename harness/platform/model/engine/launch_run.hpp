@@ -47,6 +47,9 @@ class LaunchRun {
   // Whether some of the blocks that were counted wrote to global memory and some did not: then no
   // sample tells what the grid leaves unwritten.
   bool has_idle_blocks() const { return idle_blocks_ > 0 && writing_blocks_ > 0; }
+  // Whether cluster `first`, which ran before all others, did the work of others, too: blocks that
+  // draw it from a counter in memory leave none to those after them.
+  bool has_drawn_all(std::uint64_t first) const;
   // What it cost to run the first block of each cluster that was watched.
   const BlockWork& work() const { return work_; }
   // What the blocks that were counted did.
