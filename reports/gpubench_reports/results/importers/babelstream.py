@@ -12,6 +12,19 @@ from gpubench_reports.results.importers.imported import Imported, lines_of, lost
 
 _BABEL_KERNELS = {"copy": "copy", "mul": "scale", "add": "add", "triad": "triad", "dot": "dot"}
 AXES = {"bytes": "bytes per lane", "unroll": "accesses in flight per thread"}
+# Up to version 5 and after it: the device, a check that failed, and a column's unit.
+_DEVICE = re.compile(r'(?:Using \S+ device |\w+ Device \d+: ")([^"]*)')
+_WRONG = re.compile(r"Validation failed.*|FAILED validation of.*", re.IGNORECASE)
+_RATES = {
+    "max_mbytes_per_sec": 1e6,
+    "max_mibytes_per_sec": 2**20,
+    "max_MB_per_sec": 1e6,
+    "max_GB_per_sec": 1e9,
+    "max_TB_per_sec": 1e12,
+    "max_MiB_per_sec": 2**20,
+    "max_GiB_per_sec": 2**30,
+    "max_TiB_per_sec": 2**40,
+}
 
 
 def read(path: Path) -> Imported:
@@ -22,7 +35,7 @@ def read(path: Path) -> Imported:
     wrong = _wrong(lines)
     for line in lines:
         cells = [cell.strip() for cell in line.split(",")]
-        if match := re.match(r"Using \S+ device (.*)", line):
+        if match := _DEVICE.match(line):
             device = clean(match.group(1).strip())
             found.measured_on(device)
         elif cells[0] in ("function", "phase"):
@@ -43,7 +56,7 @@ def _wrong(lines: list[str]) -> str:
     """What it says of results that its check found wrong; empty if it says nothing. It checks the
     arrays once, after all kernels, so none of these is known to be right; and the errors' stream
     has its own place in a log, so they may be of any run in it."""
-    found = (re.search(r"Validation failed.*", line, re.IGNORECASE) for line in lines)
+    found = (_WRONG.search(line) for line in lines)
     return "; ".join(dict.fromkeys(clean(match.group().strip()) for match in found if match))
 
 
@@ -54,9 +67,8 @@ def _elements(cells: dict[str, str]) -> str:
 def _babel_row(cells: dict[str, str]) -> Iterator[dict[str, Any]]:
     kernel = _BABEL_KERNELS.get(cells["function"].lower())
     size, least = number_of(cells.get("sizeof")), number_of(cells.get("min_runtime"))
-    rate = number_of(cells.get("max_mbytes_per_sec")) * 1e6
-    if "max_mibytes_per_sec" in cells:
-        rate = number_of(cells["max_mibytes_per_sec"]) * 2**20
+    rates = [number_of(cells[title]) * unit for title, unit in _RATES.items() if title in cells]
+    rate = rates[0] if rates else math.nan
     mean = number_of(cells.get("avg_runtime"))
     if not kernel or not size > 0:
         return

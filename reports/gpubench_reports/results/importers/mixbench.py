@@ -9,13 +9,22 @@ from gpubench_reports.results.checking import number_of
 from gpubench_reports.results.importers.imported import (
     Imported,
     lines_of,
+    part,
     row_of,
     whole_of,
 )
 
-_MIX_TYPES = ("fp32", "fp64", "fp16", "int32")  # in the order of its columns
+# What a group of four columns is headed, in the order that CUDA's has. Other variants lack one, or
+# have one more.
+_MIX_TYPES = {
+    "single precision ops": "fp32",
+    "double precision ops": "fp64",
+    "half precision ops": "fp16",
+    "integer operations": "int32",
+}
 _SETTING = re.compile(
-    r"(Buffer size|Trade-off type|Elements per \w+|Thread fusion degree|Workgroup size):\s+(.*)"
+    r"(Buffer size|Buffer allocation|Trade-off type|Elements per \w+|\w+ fusion degree"
+    r"|Workgroup size|Workitem stride|Timer|Total threads|Working memory size):\s+(.*)"
 )
 AXES: dict[str, str] = {}
 
@@ -23,6 +32,7 @@ AXES: dict[str, str] = {}
 def read(path: Path) -> Imported:
     found = Imported(path, "mixbench")
     settings: dict[str, str] = {}
+    types = tuple(_MIX_TYPES.values())
     for line in lines_of(path):
         if match := re.match(r"(mixbench\S*)\s+\(([^)]*)\)", line):
             found.made_by(clean(match.group(2)))
@@ -32,10 +42,12 @@ def read(path: Path) -> Imported:
         elif match := _SETTING.match(line):
             settings[match.group(1).lower()] = match.group(2).strip()
         cells = [cell.strip() for cell in line.split(",")]
+        if cells[0] == "Experiment ID":
+            types = tuple(_type_of(cell) for cell in cells[1:] if cell)
         iterations = whole_of(cells[0])
         if iterations is None or len(cells) < 5:
             continue
-        for place, dtype in enumerate(_MIX_TYPES):
+        for place, dtype in enumerate(types):
             group = [number_of(cell) for cell in cells[1 + 4 * place : 5 + 4 * place]]
             if len(group) < 4 or not (group[1] > 0 and group[2] > 0 and group[3] > 0):
                 continue
@@ -57,3 +69,11 @@ def read(path: Path) -> Imported:
                 clean(", ".join(f"{name} {value}" for name, value in settings.items())),
             )
     return found
+
+
+def _type_of(heading: str) -> str:
+    """ "packed single precision ops" are of two numbers at a time: rows of their own."""
+    words = heading.lower()
+    packed = words.removeprefix("packed ")
+    dtype = _MIX_TYPES.get(packed, part(packed))
+    return dtype if words == packed else f"{dtype}x2"

@@ -20,11 +20,11 @@ from gpubench_reports.results.importers.imported import (
 )
 
 _KERNEL = re.compile(
-    r"(?<![a-z_])(all_reduce|reduce_scatter|all_gather|broadcast|alltoall|reduce|gather|scatter"
+    r"(?<![a-z_])(all_reduce|reduce_scatter|all_gather|broadcast|alltoallv?|reduce|gather|scatter"
     r"|sendrecv|hypercube)_perf"
 )
 _RANK = re.compile(r"\s*#\s+Rank\s+(\d+)\s.*?\bon\s+(\S+)\s+device\s+\d+\s+\[[^]]*\]\s+(.*)")
-_SETTING = re.compile(r"\b(agg iters|graph): (\d+)")
+_SETTING = re.compile(r"\b(agg iters|graph|unalign): (\d+)")
 # Where we say it otherwise.
 _OUR_NAMES = {"alltoall": "all_to_all"}
 # What n GPUs move of a table's size, as algbw counts it, and how many times algbw busbw is; 1 where
@@ -36,6 +36,7 @@ _BUS: dict[str, Callable[[int], float]] = {
         ("reduce_scatter", "all_gather", "alltoall", "gather", "scatter"), lambda n: (n - 1) / n
     ),
 }
+_PLAIN = (12, 13)  # cells of a line, without and with a root
 _FLOATS = 1e-6  # numbers that lie half way between two digits, and arithmetic that is not exact
 AXES = {"ranks": "GPUs", "size": "bytes"}
 
@@ -50,10 +51,14 @@ class _Run:
     devices: dict[str, None] = field(default_factory=dict)  # in the order of their ranks
     settings: list[str] = field(default_factory=list)
     table: list[list[str]] = field(default_factory=list)
-    # Before 2.11, the last column was the largest difference, which is seldom 0, and not how many
-    # elements are wrong. That there are any is only said below the table.
-    has_differences: bool = False
+    titles: list[str] = field(default_factory=list)  # of its columns
     out_of_bounds: int = 0
+
+    @property
+    def has_differences(self) -> bool:
+        """Before 2.11, the last column was the largest difference, which is seldom 0, and not how
+        many elements are wrong. That there are any is only said below the table."""
+        return "error" in self.titles
 
     @property
     def setting(self) -> str:
@@ -77,6 +82,11 @@ def read(path: Path) -> Imported:
         if not run.ranks:
             raise ReportError(
                 path, f"{which}has no '# Rank' lines, so the number of GPUs is not known"
+            )
+        if "cputime" in run.titles:
+            raise ReportError(
+                path,
+                f"{which}gives the host's time of each call (-C 1), not that of the collective",
             )
         found.measured_on(*run.devices)
         for cells in run.table:
@@ -105,17 +115,33 @@ def _runs(lines: list[str], found: Imported) -> list[_Run]:
         elif match := re.match(r"\s*# nccl-tests version (\S+)", line):
             next_one()
             found.made_by(clean(match.group(1)))
-        elif re.match(r"\s*#\s+size\s.*\berror\s*$", line):
-            next_one().has_differences = True
+        elif re.match(r"\s*#\s+size\s+count\s", line):
+            next_one().titles = cells[1:]
         elif match := re.match(r"\s*# Out of bounds values : (\d+)", line):
             runs[-1].out_of_bounds = whole_of(match.group(1)) or 0
         elif re.match(r"\s*# nThread ", line):
             next_one().settings = [f"{what} {how}" for what, how in _SETTING.findall(line)]
+        elif match := re.match(r"\s*# (Blocking Enabled.*)", line):
+            next_one().settings.append(clean(match.group(1).strip()))
         elif named:
             next_one().kernel = named.group(1)
-        elif len(cells) >= 12 and whole_of(cells[0]) is not None and whole_of(cells[1]) is not None:
-            runs[-1].table.append(cells)
+        elif plain := _plain(cells, runs[-1].titles):
+            runs[-1].table.append(plain)
     return [run for run in runs if run.table]
+
+
+def _plain(cells: list[str], titles: list[str]) -> list[str]:
+    """A line of a table without the columns that --report_timestamps and the report of iterations
+    add; empty for a line of something else, and for one that was cut short."""
+    if len(cells) < 2 or whole_of(cells[0]) is None or whole_of(cells[1]) is None:
+        return []
+    if not titles:
+        return cells if len(cells) in _PLAIN else []
+    of_cell = [title for title in titles for _ in range(2 if title == "timestamp" else 1)]
+    if len(of_cell) != len(cells):
+        return []
+    pairs = zip(cells, of_cell, strict=True)
+    return [cell for cell, title in pairs if title != "timestamp" and not title.startswith("i_")]
 
 
 def _operation(cells: list[str]) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """nvbandwidth: --json."""
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from gpubench_reports.results.importers.imported import Imported, lost, row_of
 
 _NVBANDWIDTH_BUFFER = 512 * 2**20  # bytes, its default
 AXES: dict[str, str] = {}
+# "0: NVIDIA H100 80GB HBM3 (00000000:1b:00): (host)"
+_DEVICE = re.compile(r"\d+: (.*?) \([0-9a-fA-F]+:[0-9a-fA-F]+:[0-9a-fA-F]+\)")
 
 
 def read(path: Path) -> Imported:
@@ -24,6 +27,7 @@ def read(path: Path) -> Imported:
     driver = root.get("Driver Version")
     if isinstance(driver, str):
         found.context["driver_version"] = clean(driver)
+    found.measured_on(*_gpus(root.get("GPU Device list")))
     size = number_of(root.get("bufferSize")) * 2**20
     size = size if size > 0 else float(_NVBANDWIDTH_BUFFER)
     for number, test in enumerate(root["testcases"], start=1):
@@ -47,6 +51,13 @@ def read(path: Path) -> Imported:
                 if value > 0 and math.isfinite(value):
                     found.add(_pair(name, said, y, x, value, size))
     return found
+
+
+def _gpus(listed: Any) -> list[str]:
+    """The names of the GPUs, each once."""
+    lines = listed if isinstance(listed, list) else []
+    matches = (_DEVICE.match(line) for line in lines if isinstance(line, str))
+    return list(dict.fromkeys(clean(match.group(1).strip()) for match in matches if match))
 
 
 def _pair(name: str, said: str, y: int, x: int, value: float, size: float) -> dict[str, Any]:
