@@ -46,6 +46,24 @@ def test_a_job_takes_no_rows_of_a_device_file_of_ones_own(write, capsys):
     assert "a custom device file called 'h100-sxm'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("concept", "counter"),
+    [
+        ("gemm_ladder", "flops_per_second"),
+        ("attention", "flops_per_second"),
+        ("stream", "useful_bytes_per_second"),
+    ],
+)
+def test_a_rate_that_no_such_gpu_has_makes_no_forecast(write, capsys, concept, counter):
+    wrong = rows()
+    row = next(one for one in wrong if one["name"].startswith(f"{concept}/"))
+    row[counter] *= 1000
+    assert main(["job", str(write(make_document(wrong, device="h100-sxm")))]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"{row['name']}: '{counter}' is " in line
+    assert line.endswith(" times what the data sheet of h100-sxm states")
+
+
 def test_json_says_what_to_know_of_the_run(write, capsys):
     shared = make_document(rows(), device="h100-sxm", caveats=["this GPU is shared"])
     assert main(["job", str(write(shared)), "--gpus=8", "--json"]) == 0

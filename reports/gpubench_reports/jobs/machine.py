@@ -18,6 +18,9 @@ from gpubench_reports.results.reader import ResultFile
 # Fitted on the trainings that are marked so: docs/jobs.md.
 SUSTAINED = 0.77
 PEAK = "tensor_bf16_flops_per_second"
+_COPIED = "useful_bytes_per_second"
+# How many times what the data sheet states no GPU reaches, whatever its clock.
+_IMPOSSIBLE = 2.0
 
 _Row = dict[str, Any]
 
@@ -82,14 +85,17 @@ def machine_of(result: ResultFile) -> Machine:
     copy = _fastest_copy(result, rows, stated)
     collectives = collectives_of(rows, int(device.value("node_gpus") or 1))
     of_attention = [row for by_length in attention.values() for row in by_length.values()]
-    used = [*products.values(), *of_attention, copy, *collectives.rows]
+    of_arithmetic = [*products.values(), *of_attention]
+    _require_possible(result, of_arithmetic, "flops_per_second", peak)
+    _require_possible(result, [copy], _COPIED, device.value("dram_bytes_per_second"))
+    used = [*of_arithmetic, copy, *collectives.rows]
     sizes, rates = _rates(products)
     return Machine(
         peak=peak,
         memory_bytes=memory,
         products=(np.log(sizes), np.log(rates)),
         attention={key: _rates(by_length) for key, by_length in attention.items()},
-        bandwidth=copy["useful_bytes_per_second"],
+        bandwidth=copy[_COPIED],
         collectives=collectives,
         network=device.value("network_bytes_per_second"),
         rows=len(used),
@@ -140,12 +146,25 @@ def _fastest_copy(result: ResultFile, rows: list[_Row], stated_hz: float) -> _Ro
         row
         for row in rows
         if row["concept"] == "stream" and row["kernel"] == "copy"
-        if row["useful_bytes_per_second"] > 0
+        if row[_COPIED] > 0
     ]
     if not found:
         raise _missing(result, "stream", "a row of kernel copy")
     sound = [row for row in found if not doubts_of(row, stated_hz)]
-    return max(sound or found, key=lambda row: float(row["useful_bytes_per_second"]))
+    return max(sound or found, key=lambda row: float(row[_COPIED]))
+
+
+def _require_possible(
+    result: ResultFile, rows: list[_Row], counter: str, stated: float | None
+) -> None:
+    """Raises ReportError for a rate that is not one of this device: a forecast would hide it."""
+    for row in rows:
+        if stated is not None and row[counter] > _IMPOSSIBLE * stated:
+            raise ReportError(
+                result.path,
+                f"{row['name']}: '{counter}' is {row[counter] / stated:.3g} times what the data "
+                f"sheet of {result.context.device} states",
+            )
 
 
 def _missing(result: ResultFile, concept: str, what: str) -> ReportError:
