@@ -227,6 +227,15 @@ def test_a_profile_of_nothing_says_why(write, text, words):
     assert words in str(error.value)
 
 
+def test_a_profile_whose_units_ncu_chose_is_refused(write):
+    metric = "smsp__sass_data_bytes_mem_global_op_ld.sum"
+    page = f'"ID","Kernel Name","{metric}"\n"","","{{}}"\n"0","k","268.44"\n'
+    with pytest.raises(ReportError, match=f"{metric} is in Mbyte and rounded: .* --print-units"):
+        ncu_profile.read_profile(write(page.format("Mbyte"), "p.csv"))
+    (launch,) = ncu_profile.read_profile(write(page.format("byte"), "p.csv"))
+    assert launch.metrics[metric] == 268.44
+
+
 def test_times_are_compared_where_a_row_is_one_long_launch(write):
     clock = 1.5e9
     rows = [

@@ -3,7 +3,7 @@ NVTX range that is called as the row."""
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -127,6 +127,7 @@ def read_profile(path: Path) -> list[Profiled]:
             raise ReportError(path, "is no raw page of ncu: a line ends before 'Kernel Name'")
         if not line["ID"]:  # the line of units
             units = line
+            _require_base_units(path, units)
             continue
         known = {title: _value(line.get(title, ""), units.get(title, "")) for title in titles}
         found.append(
@@ -137,6 +138,15 @@ def read_profile(path: Path) -> list[Profiled]:
             )
         )
     return found
+
+
+def _require_base_units(path: Path, units: Mapping[str, str]) -> None:
+    """Raises ReportError where ncu chose units itself: it rounds to a few of their digits."""
+    for metric in metrics():
+        if re.match("[KMGTP]", unit := units.get(metric, "")):
+            raise ReportError(
+                path, f"{metric} is in {clean(unit)} and rounded: ncu needs --print-units base"
+            )
 
 
 def why_nothing(lines: Sequence[str]) -> str:
