@@ -71,7 +71,10 @@ def run(program: Path, device: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run.json"
         command = [str(program), f"--device=model:{device}", f"--benchmark_out={out}"]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        try:
+            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        except OSError as error:
+            sys.exit(f"scripts/modelled.py: {program} does not start: {error.strerror}")
         if done.returncode != 0:
             sys.exit(f"scripts/modelled.py: {program} ended with {done.returncode} on {device}")
         found: dict[str, Any] = json.loads(out.read_text())
@@ -114,22 +117,44 @@ def alike(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
+def same_as(path: Path, text: str) -> bool:
+    """Whether the file says what `text` does; one that was damaged does not."""
+    try:
+        return alike(json.loads(path.read_text()), json.loads(text))
+    except (OSError, ValueError):
+        return False
+
+
+def write(path: Path, text: str) -> None:
+    """Whole or not at all."""
+    part = path.with_name(f"{path.name}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text)
+        part.replace(path)
+    except OSError as error:
+        sys.exit(f"scripts/modelled.py: cannot write {path}: {error.strerror}")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; 1 if a file differs")
     parser.add_argument("program", type=Path)
     parser.add_argument("device", nargs="*", default=devices())
     options = parser.parse_args()
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    for device in options.device:
+        if device not in devices():
+            parser.error(f"no GPU is called '{device}'; known are {', '.join(devices())}")
     stale = []
     for device in options.device:
         path = FOLDER / f"{device}.json"
-        text = text_of(run(options.program, device))
-        if path.exists() and alike(json.loads(path.read_text()), json.loads(text)):
+        # Absolute: of a name without a slash, the system would look in PATH.
+        text = text_of(run(options.program.absolute(), device))
+        if same_as(path, text):
             continue
         stale.append(device)
         if not options.check:
-            path.write_text(text)
+            write(path, text)
             print(path.relative_to(ROOT))
     if options.check and stale:
         print(f"scripts/modelled.py: not what {options.program} gives: {', '.join(stale)}")
