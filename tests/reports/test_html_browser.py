@@ -67,7 +67,7 @@ def test_the_first_screen_holds_the_summary(browser, address):
         assert place < 900, title
 
 
-@pytest.mark.parametrize("width", [390, 1400])
+@pytest.mark.parametrize("width", [320, 390, 1400])
 def test_no_width_scrolls_sideways(browser, address, width):
     browser.resize(width, 844)
     browser.open(address)
@@ -77,6 +77,17 @@ def test_no_width_scrolls_sideways(browser, address, width):
     cut = browser.evaluate(f"{charts}.some(e => e.scrollWidth > e.clientWidth)")
     told = browser.evaluate("document.querySelector('.swipe').offsetHeight > 0")
     assert told == cut == (width < 740)
+
+
+def test_a_long_name_in_a_sentence_makes_no_page_wider(browser, write):
+    name = "data_pipeline/load/memory:pinned/decode:host/threads:8/depth:8/us:100"
+    page = write("", "long.html")
+    rows = [bandwidth_row(name, DRAM / 6, DRAM / 3)]
+    page.write_bytes(build_page(read(write(make_document(rows)))))
+    browser.resize(320, 844)
+    browser.open(page.as_uri())
+    assert browser.evaluate("document.querySelector('.found').textContent.includes('us:100')")
+    assert browser.evaluate("document.documentElement.scrollWidth") <= 320
 
 
 @pytest.mark.parametrize("width", [390, 1400, 1920])
