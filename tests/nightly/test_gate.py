@@ -135,6 +135,13 @@ def test_rows_that_the_new_program_fails_or_lacks(compare) -> None:
     assert "- gather/n:4: B has no sound time" in out
 
 
+@pytest.mark.filterwarnings("error")
+def test_programs_without_a_common_row_are_not_judged(compare) -> None:
+    code, out, _ = compare({"rows": {"k/a": 1e-3}}, {"rows": {"k/b": 1e-3}})
+    assert code == 2
+    assert "the two have no row in common that could be judged" in out
+
+
 def test_what_a_program_says_is_no_markup_in_the_pull_request(compare) -> None:
     image = "![x](http://e.example/i.png)"
     rows = ROWS | {f"a/{image}/@octocat/n:1": 1e-4}

@@ -152,3 +152,20 @@ def test_nvbandwidth_names_its_gpus(tmp_path):
     assert imported(tmp_path, "nvbandwidth", log).context.device_title == "NVIDIA H100 80GB HBM3"
     with pytest.raises(ReportError, match="which gpubench calls h100-sxm, not a100-80-sxm"):
         importers.convert(log, "nvbandwidth", "a100-80-sxm")
+
+
+def test_what_gpu_stream_says_between_figures_is_none_of_them(tmp_path):
+    text = (SAMPLES / FILES["gpu-benches"]).read_text()
+    remark = "! 15 blocks per SM "
+    log = tmp_path / "log"
+    log.write_text(text.replace("GB/s:        3600", f"GB/s: {remark}       3600 {remark}"))
+    rows, plain = (imported(tmp_path, "gpu-benches", path).rows for path in (log, None))
+    assert list(rows["name"]) == list(plain["name"])
+    assert list(rows["seconds"]) == list(plain["seconds"])
+
+
+def test_a_line_of_gpu_stream_that_was_cut_short_gives_no_row(tmp_path):
+    text = (SAMPLES / FILES["gpu-benches"]).read_text().rstrip()
+    (tmp_path / "log").write_text(text[: text.rindex("3100") + 1])
+    rows = imported(tmp_path, "gpu-benches", tmp_path / "log").rows
+    assert set(rows["arguments"].map(lambda arguments: arguments["block"])) == {512}

@@ -250,8 +250,8 @@ class Gate:
         if not names:
             notes.append("the two have no row in common that could be judged")
         # Rows of unequal counts (a throttled process) are cut to the shortest.
-        length = min((len(s[name]) for s in sound for name in names), default=0)
-        if length < max((len(s[name]) for s in sound for name in names), default=0):
+        length = min((len(s[name]) for s in sound for name in names), default=1)
+        if length < max((len(s[name]) for s in sound for name in names), default=1):
             short = next(name for name in names if min(len(s[name]) for s in sound) == length)
             notes.append(
                 f"{short} has sound times of {length} processes only, so all rows are judged "
@@ -260,7 +260,7 @@ class Gate:
         times = [np.array([s[name][:length] for name in names]) for s in sound]
         times = [t.reshape(len(names), length) for t in times]
         comparison = statistics(times[0], times[1], self.settings, self.seed)
-        medians = [np.median(t, axis=1) if names else np.empty(0) for t in times]
+        medians = [np.median(t, axis=1) for t in times]
         return GateResult(
             names, medians[0], medians[1], comparison, len(a), rows, few, notes, self.rehearsal
         )

@@ -1,6 +1,7 @@
 """gpu-benches: what its gpu-stream prints."""
 
 import math
+import re
 from pathlib import Path
 
 from gpubench_reports.results.checking import number_of
@@ -18,6 +19,8 @@ _GPU_STREAM = {
     "triad": ("triad", 3),
 }  # our kernel, and its arrays
 _GPU_STREAM_ARRAY = 8 * (128 * 2**20 + 2)  # bytes
+# What it says between two figures of a line, where more blocks fit than it means to run.
+_REMARK = re.compile(r"! \d+ blocks per SM")
 AXES = {"bytes": "bytes per lane", "unroll": "accesses in flight per thread", "block": "threads"}
 
 
@@ -32,8 +35,10 @@ def read(path: Path) -> Imported:
             tables += 1
             continue
         block = whole_of((left.split() or [""])[0])
-        if kernels and right.split()[:1] == ["GB/s:"] and block is not None:
-            for name, cell in zip(kernels, right.split()[1:], strict=False):
+        unit, *rates = _REMARK.sub("", right).split() or [""]
+        # A line that was cut short has fewer figures, and the last of them need not be whole.
+        if kernels and unit == "GB/s:" and len(rates) == len(kernels) and block is not None:
+            for name, cell in zip(kernels, rates, strict=True):
                 rate = number_of(cell) * 1e9
                 if name not in _GPU_STREAM:
                     continue
