@@ -53,3 +53,18 @@ def test_the_whole_file_is_current(device: str) -> None:
     command = [sys.executable, "scripts/modelled.py", "--check", BUILD / "gpubench-model", device]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("./absent", "h100-sxm"), "/absent does not start: No such file or directory"),
+        (("true", "h100-sxm"), f"{ROOT}/true does not start"),  # and not the one in PATH
+        (("./absent", "../h100-sxm"), "no GPU is called '../h100-sxm'"),
+    ],
+)
+def test_mistakes_end_with_a_line(arguments: tuple[str, ...], said: str) -> None:
+    command = [sys.executable, "scripts/modelled.py", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert said in done.stderr.splitlines()[-1]
