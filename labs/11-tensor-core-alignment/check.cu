@@ -45,9 +45,12 @@ void multiply(Bench& bench, const Shape& shape, const Solve& solve) {
   bench.work({.flops = 2 * needed});
   bench.run(solve);
   // Known where the device counts instructions.
+  double by_calls = 0;
   for (const auto& [kind, count] : bench.row().instructions) {
     if (kind == "tensor") bench.counter("wasted_fraction", 1 - needed / (count * an_instruction));
+    if (kind == "add_fp32" || kind == "special") by_calls += 32 * count;
   }
+  bench.counter("by_calls_share", by_calls / (2 * needed));
 }
 
 void multiply_ragged(Bench& bench, const Shape& shape) {
