@@ -9,6 +9,7 @@ from gpubench_reports.nightly.rule.regression import (
     judge,
     night_values,
     provisional,
+    spread_of,
     without_spikes,
 )
 from gpubench_reports.nightly.rule.settings import Settings
@@ -65,6 +66,12 @@ def test_two_confirmed_nights_running_are_a_change() -> None:
     assert found([*wide, 1.08, 1.0], {2: 1.08}, strict) is None  # only one night
     assert found([*wide, 1.08, 1.07], {1: 1.07}, strict) is None  # one was not measured again
     assert found([*wide, 1.08, 1.16], {1: 1.16, 2: 1.08}, strict) is None  # not one level
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_the_spread_of_a_few_nights_is_right_on_average(count: int) -> None:
+    nights = 1 + 0.01 * np.random.default_rng(count).standard_normal((20_000, count))
+    assert np.mean([spread_of(few) for few in nights]) == pytest.approx(0.01, rel=0.02)
 
 
 def test_improvements_are_changes_too() -> None:

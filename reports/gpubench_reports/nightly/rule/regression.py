@@ -159,7 +159,7 @@ def _run_of_nights(
             apart = level.agree(run) and level.all_beyond(seen)
             if apart:
                 shift = abs(float(np.mean(run)) / level.centre - 1)
-                apart = level.significant(shift, nights, _spread_of(np.array(seen)))
+                apart = level.significant(shift, nights, spread_of(np.array(seen)))
         elif level.nights < settings.min_nights:
             shift = abs(float(np.median(run)) / level.centre - 1)
             apart = shift > max(settings.floor, settings.change_sigmas * level.unsure(nights))
@@ -175,10 +175,16 @@ def _run_of_nights(
     return None
 
 
-def _spread_of(seen: np.ndarray) -> float:
-    """How far a few measured times themselves spread, as a fraction."""
+def spread_of(seen: np.ndarray) -> float:
+    """How far a few measured times themselves spread, as a fraction: one sigma. The standard
+    deviation of few is less than that on average, by the factor c4 of control charts (ISO 7870-2).
+    """
     known = seen[~np.isnan(seen)]
-    return float(np.std(known, ddof=1) / np.mean(known)) if len(known) > 1 else 0.0
+    free = len(known) - 1
+    if free < 1:
+        return 0.0
+    c4 = math.sqrt(2 / free) * math.exp(math.lgamma((free + 1) / 2) - math.lgamma(free / 2))
+    return float(np.std(known, ddof=1) / np.mean(known)) / c4
 
 
 def _change_point(values: np.ndarray, settings: Settings, past: Past) -> Change | None:
@@ -216,7 +222,7 @@ def _change_point(values: np.ndarray, settings: Settings, past: Past) -> Change 
     shift = abs(float(np.mean(since)) / float(np.mean(before)) - 1)
     both_sides = Baseline.of(values[start + at :], settings, earlier)
     baseline = Baseline.of(earlier[-1], settings, earlier[:-1])
-    restless = _spread_of(since)
+    restless = spread_of(since)
     if not all(side.significant(shift, len(since), restless) for side in (baseline, both_sides)):
         return None
     return change if len(since) > 3 or _is_no_spike(baseline, since, change, settings) else None
@@ -245,7 +251,7 @@ def _drift(values: np.ndarray, settings: Settings, past: Past) -> Change | None:
     if min(shift, ratio - 1) <= settings.visible:  # two states that alternate have no median
         return None
     baseline = Baseline.of(first, settings, past.earlier)
-    if not baseline.significant(shift, count, _spread_of(last)):
+    if not baseline.significant(shift, count, spread_of(last)):
         return None
     at = len(values) - count
     return Change(at, float(np.median(first)), float(np.median(last)), DRIFT)
