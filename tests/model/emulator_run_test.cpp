@@ -131,31 +131,32 @@ TEST_F(EmulatorTest, AWholeGridIsTracedWhereThatIsAskedForWhateverItCosts) {
   EXPECT_EQ(counting.runs()[0].profile.traced_blocks, blocks);
 }
 
-TEST_F(EmulatorTest, ASampleThatDrawsTheWorkOfAllIsRefused) {
-  constexpr unsigned blocks = 300, elements = 64 * 256;
-  const std::vector<float> in = numbers(elements);
-  const float* from = upload(in);
-  float* to = make<float>(elements);
-  Emulator sampling(spec, memory, {.threads = 2, .most_sampled_blocks = 8});
-  use(sampling);
-  const std::string fault = fault_of(
-      [&] { kernels::draw(to, from, upload(std::vector<unsigned>{0}), elements, blocks, 256); });
+class DrawingTest : public EmulatorTest {
+ protected:
+  // Far fewer tiles than blocks.
+  void draw() {
+    kernels::draw(to, upload(in), upload(std::vector<unsigned>{0}), tiles * 256, blocks, 256);
+  }
+  static constexpr unsigned blocks = 300, tiles = 64;
+  const std::vector<float> in = numbers(tiles * 256);
+  float* to = make<float>(tiles * 256);
+  Emulator few{spec, memory, {.threads = 2, .most_sampled_blocks = 8}};
+};
+
+TEST_F(DrawingTest, ASampleThatDrawsTheWorkOfAllIsRefused) {
+  use(few);
+  const std::string fault = fault_of([&] { draw(); });
   EXPECT_NE(fault.find("bench.run_every_block()"), std::string::npos) << fault;
 }
 
-TEST_F(EmulatorTest, AGridThatDrawsItsWorkIsCountedWhole) {
-  constexpr unsigned blocks = 300, elements = 64 * 256;
-  const std::vector<float> in = numbers(elements);
-  const float* from = upload(in);
-  float* to = make<float>(elements);
-  Emulator counting(spec, memory, {.threads = 2, .most_sampled_blocks = 8});
-  counting.set_execution(Execution::counted);
-  use(counting);
-  kernels::draw(to, from, upload(std::vector<unsigned>{0}), elements, blocks, 256);
+TEST_F(DrawingTest, AGridThatDrawsItsWorkIsCountedWhole) {
+  few.set_execution(Execution::counted);
+  use(few);
+  draw();
   ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-  EXPECT_EQ(download(to, elements), in);
-  const Counts& counts = counting.runs().at(0).profile.counts;
-  EXPECT_EQ(counts.at(Space::global, Access::atomic).requests, 64 + blocks);
+  EXPECT_EQ(download(to, tiles * 256), in);
+  const Counts& counts = few.runs().at(0).profile.counts;
+  EXPECT_EQ(counts.at(Space::global, Access::atomic).requests, tiles + blocks);
 }
 
 TEST_F(EmulatorTest, TimingRunsAKernelOnceForArgumentsOfOneShape) {
